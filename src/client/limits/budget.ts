@@ -1,6 +1,17 @@
 import type { SchedulerLike, Subscription } from "rxjs";
 import { callAt } from "../timers.js";
-import { type Allowance, ended, entered, noPlaces, opensAt, setBack } from "./places.js";
+import {
+  type Allowance,
+  allowancesOf,
+  ended,
+  entered,
+  noPlaces,
+  opensAt,
+  type RateLimit,
+  type SlowDown,
+  setBack,
+  slowed,
+} from "./places.js";
 
 /** One start in so many goes to whoever has waited longest, if that is so many ms: else polls could leave a history nothing. */
 const SHARE = 4;
@@ -18,17 +29,7 @@ export interface Throttling {
   readonly waiting: number;
 }
 
-/** At most `requests` in any window of `per` ms. */
-export interface RateLimit {
-  readonly requests: number;
-  readonly per: number;
-}
-
-/** A limit that changes over time. */
-export interface ChangingLimit {
-  readonly per: number;
-  allowances(): readonly Allowance[];
-}
+export type { RateLimit };
 
 /**
  * What to do once a request may start, which is `now`. It calls `end` with the instant of the answer's head, or of the
@@ -42,13 +43,15 @@ type Waiter = (now: number) => void;
 /** Lets requests start: within the rate limit, not during a pause, by priority, a long wait and first come first served. */
 export class Budget {
   readonly #scheduler: SchedulerLike;
-  readonly #limit: ChangingLimit | undefined;
+  readonly #limit: RateLimit | undefined;
   readonly #report: (throttling: Throttling) => void;
   /** In the order in which they are served, each waiter with when it came. */
   readonly #queues = PRIORITIES.map(() => new Map<Waiter, number>());
   /** How many waiters have started. */
   #served = 0;
   #places = noPlaces;
+  #slow: SlowDown | undefined;
+  #allowances: readonly Allowance[] = [];
   #pausedUntil = -Infinity;
   #latest = -Infinity;
   #timer: Subscription | undefined;
@@ -57,11 +60,12 @@ export class Budget {
 
   constructor(
     scheduler: SchedulerLike,
-    limit: RateLimit | ChangingLimit | undefined,
+    limit: RateLimit | undefined,
     report: (throttling: Throttling) => void,
   ) {
     this.#scheduler = scheduler;
-    this.#limit = limit && "requests" in limit ? constant(limit) : limit;
+    this.#limit = limit;
+    this.#slowTo(undefined);
     this.#report = report;
   }
 
@@ -102,17 +106,28 @@ export class Budget {
     this.serve();
   }
 
+  /** Starts half as many in a window from now on, and then ever more: the service has refused a request. */
+  slowDown(): void {
+    if (this.#limit !== undefined) this.#slowTo(slowed(this.#slow, this.#limit, this.#now()));
+  }
+
+  #slowTo(slow: SlowDown | undefined): void {
+    this.#slow = slow;
+    if (this.#limit !== undefined) this.#allowances = allowancesOf(this.#limit, slow);
+  }
+
   /** Whether nothing may start now because of a pause. */
   get isPaused(): boolean {
     return this.#now() < this.#pausedUntil;
   }
 
-  /** Starts what may start. Whoever changes a limit calls this. */
+  /** Starts what may start. */
   serve(): void {
     for (let waiter = this.#first(); waiter !== undefined; waiter = this.#first()) {
       const now = this.#enter();
       if (now === undefined) {
-        this.#arm(this.#opensAt(this.#now()));
+        const at = this.#now();
+        this.#arm(this.#opensAt(at), at);
         return;
       }
       this.#served += 1;
@@ -157,7 +172,7 @@ export class Budget {
   }
 
   #opensAt(now: number): number {
-    const opens = this.#limit === undefined ? now : opensAt(this.#places, this.#limit.allowances(), now);
+    const opens = this.#limit === undefined ? now : opensAt(this.#places, this.#allowances, now);
     return Math.max(opens, this.#pausedUntil);
   }
 
@@ -180,12 +195,15 @@ export class Budget {
     if (now < this.#latest) {
       this.#places = setBack(this.#places, this.#latest - now);
       this.#pausedUntil -= this.#latest - now;
+      if (this.#slow !== undefined) {
+        this.#slowTo({ ...this.#slow, since: this.#slow.since - (this.#latest - now) });
+      }
     }
     this.#latest = now;
     return now;
   }
 
-  #arm(instant: number): void {
+  #arm(instant: number, now: number): void {
     if (this.#timer !== undefined && this.#armedFor === instant) return;
     this.#disarm();
     const isKnown = instant < Infinity;
@@ -196,7 +214,8 @@ export class Budget {
         this.serve();
       });
     }
-    const reason = instant === this.#pausedUntil ? "too-many-requests" : "rate-limit";
+    const limited = this.#limit && opensAt(this.#places, allowancesOf(this.#limit, undefined), now);
+    const reason = instant > (limited ?? now) ? "too-many-requests" : "rate-limit";
     this.#reportWait(isKnown ? instant : undefined, reason);
   }
 
@@ -211,9 +230,4 @@ export class Budget {
     const waiting = this.#queues.reduce((sum, queue) => sum + queue.size, 0);
     this.#report({ ...(until === undefined ? {} : { until }), reason, waiting });
   }
-}
-
-function constant({ requests, per }: RateLimit): ChangingLimit {
-  const rooms = [{ from: -Infinity, requests }];
-  return { per, allowances: () => rooms };
 }

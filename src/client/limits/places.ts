@@ -12,6 +12,42 @@ export interface Allowance {
   readonly requests: number;
 }
 
+/** At most `requests` in any window of `per` ms. */
+export interface RateLimit {
+  readonly requests: number;
+  readonly per: number;
+}
+
+/** From `since` on, a client starts no more than a share of its rate limit, as the service has refused requests. */
+export interface SlowDown {
+  readonly share: number;
+  readonly since: number;
+}
+
+/** In how many windows the share doubles. */
+const DOUBLING = 10;
+
+/** The slow-down after one more refusal. */
+export function slowed(slow: SlowDown | undefined, { requests, per }: RateLimit, now: number): SlowDown {
+  const share = slow ? shareAt(slow, Math.floor((now - slow.since) / per)) : 1;
+  return { share: Math.max(1 / requests, share / 2), since: now };
+}
+
+/** How many requests may count at once, from which instant on: all that the limit allows, or ever more until then. */
+export function allowancesOf({ requests, per }: RateLimit, slow: SlowDown | undefined): readonly Allowance[] {
+  if (slow === undefined) return [{ from: -Infinity, requests }];
+  const windows = Math.ceil(DOUBLING * Math.log2(1 / slow.share));
+  return Array.from({ length: windows + 1 }, (_, window) => ({
+    from: window === 0 ? -Infinity : slow.since + window * per,
+    requests: Math.max(1, Math.floor(requests * shareAt(slow, window))),
+  }));
+}
+
+/** The share that many windows after the refusal. */
+function shareAt({ share }: SlowDown, windows: number): number {
+  return Math.min(1, share * 2 ** (windows / DOUBLING));
+}
+
 export const noPlaces: Places = { underWay: 0, leaving: [] };
 
 /** The instant from which on the next request may start; `Infinity` while that depends on those under way. */

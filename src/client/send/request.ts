@@ -251,7 +251,10 @@ export class Sender {
     const isNews = sent > this.#refusals.at;
     if (status === 200 && isNews) this.#refusals = { count: 0, at: -Infinity };
     if (status !== 429) return;
-    if (isNews) this.#refusals = { count: this.#refusals.count + 1, at };
+    if (isNews) {
+      this.#refusals = { count: this.#refusals.count + 1, at };
+      this.#budget.slowDown();
+    }
     const pause =
       hintOf(answer, earliestTime(this.clock, at)) || backOff(this.#refusals.count, this.settings.retry);
     this.#budget.pause(at + pause);

@@ -52,6 +52,34 @@ describe("the budget", () => {
     expect(starts.map(({ name }) => name)).toEqual(["first", "c1", "c2", "r1", "r2", "h1", "h2"]);
   });
 
+  it("starts half as many after a refusal, and as many as before ten windows later", async () => {
+    const clock = new VirtualClock();
+    const { budget, starts, ask, told } = budgetOn(clock, { requests: 20, per: 1_000 });
+    for (let count = 0; count < 400; count += 1) void ask(`${count}`);
+    budget.slowDown();
+    await clock.advanceTo(14_999);
+    const inSecond = (second: number) => starts.filter(({ at }) => Math.floor(at / 1_000) === second).length;
+    const sent = Array.from({ length: 15 }, (_, second) => inSecond(second));
+    expect(sent).toEqual([20, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 20, 20, 20, 20]);
+    expect(told[0]).toMatchObject({ until: 1_000, reason: "rate-limit" });
+    expect(told[1]).toMatchObject({ until: 2_000, reason: "too-many-requests" });
+    expect(told.at(-1)).toMatchObject({ until: 15_000, reason: "rate-limit" });
+  });
+
+  it("halves what it starts with each refusal, down to one, and not without a limit", async () => {
+    const clock = new VirtualClock();
+    const { budget, starts, ask } = budgetOn(clock, { requests: 8, per: 1_000 });
+    for (let count = 0; count < 9; count += 1) budget.slowDown();
+    for (let count = 0; count < 3; count += 1) void ask(`${count}`);
+    expect(starts).toHaveLength(1);
+    await clock.advanceTo(1_000);
+    expect(starts).toHaveLength(2);
+    const free = budgetOn(clock, undefined);
+    free.budget.slowDown();
+    for (let count = 0; count < 9; count += 1) void free.ask(`${count}`);
+    expect(free.starts).toHaveLength(9);
+  });
+
   it("gives one start in four to whoever has waited longest, once that is ten seconds", async () => {
     const clock = new VirtualClock();
     const { starts, ask } = budgetOn(clock, { requests: 1, per: 100 });

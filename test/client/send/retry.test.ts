@@ -268,6 +268,7 @@ describe("a 429", () => {
     const isRefused = (index: number) => index !== 5;
     const { client, calls, clock } = fakeClient((_, index) => (isRefused(index) ? { status: 429 } : {}), {
       retry: { attempts: 1, baseDelay: 500, maxDelay: 3_000 },
+      rateLimit: false,
     });
     for (let call = 0; call < 8; call += 1) await settled(clock, client.ohlcvPage(QUERY)).catch(() => {});
     const gaps = calls.slice(1).map(({ at }, index) => at - calls[index]!.at);
@@ -287,6 +288,37 @@ describe("a 429", () => {
     );
     await settled(clock, client.ohlcvPage(QUERY));
     expect(calls.at(-1)!.at - START).toBe(109 + 500);
+  });
+
+  it.each([
+    [10, 20, 100],
+    [10, 40, 400],
+    [3, 40, 50],
+    [90, 100, 150],
+    [1, 40, 20],
+  ])("leads a client to what the service allows: %i of %i in a second", async (allowed, requests, ways) => {
+    const taken: number[] = [];
+    const { client, calls, clock } = fakeClient(
+      ({ at: now }) => {
+        const isTaken = taken.filter((at) => at > now - 1_000).length < allowed;
+        if (isTaken) taken.push(now);
+        return isTaken ? { after: ways } : { status: 429, after: ways };
+      },
+      { rateLimit: { requests, per: 1_000 } },
+    );
+    const leave = new AbortController();
+    const ask = async () => {
+      while (!leave.signal.aborted) await client.ohlcvPage(QUERY, { signal: leave.signal }).catch(() => {});
+    };
+    const asking = Array.from({ length: 2 * requests }, ask);
+    await clock.advanceBy(60_000);
+    const [sent, served] = [calls.length, taken.length];
+    await clock.advanceBy(240_000);
+    const [sentLater, servedLater] = [calls.length - sent, taken.length - served];
+    leave.abort();
+    await Promise.all(asking);
+    expect((sentLater - servedLater) / sentLater).toBeLessThan(Math.max(0.15, 1 / (3 * allowed)));
+    expect(servedLater).toBeGreaterThan(0.5 * 240 * Math.min(allowed, requests / (1 + ways / 1_000)));
   });
 });
 
@@ -339,10 +371,13 @@ describe("the rate limit", () => {
           const later = calls[index + rateLimit.requests];
           if (later !== undefined) expect(later.at - at).toBeGreaterThanOrEqual(rateLimit.per);
         });
-        for (const entry of activity) {
-          if (entry.type !== "throttled" || entry.reason !== "too-many-requests") continue;
-          expect(calls.filter(({ at }) => entry.at < at && at < entry.until!)).toEqual([]);
-        }
+        const throttled = activity.filter((entry) => entry.type === "throttled");
+        throttled.forEach(({ at: told, until, reason }, index) => {
+          if (reason !== "too-many-requests") return;
+          // It may become earlier as requests under way end.
+          const valid = Math.min(until!, throttled[index + 1]?.at ?? Infinity);
+          expect(calls.filter(({ at }) => told < at && at < valid)).toEqual([]);
+        });
         const requests = activity.filter(({ type }) => type === "request").length;
         expect(requests).toBe(calls.length);
         expect(activity.filter(({ type }) => type === "response")).toHaveLength(requests);
