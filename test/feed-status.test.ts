@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type FeedStatus, watchCandles, watchFeedStatus, watchSnipers } from "../src/index.js";
-import { at, MINUTES, PAIR, World } from "./world.js";
+import { type Answer, at, MINUTES, PAIR, World } from "./world.js";
 
 function statusesOf(world: World, options: Parameters<typeof watchFeedStatus>[1]) {
   const given: FeedStatus[] = [];
@@ -161,4 +161,37 @@ describe("watchFeedStatus", () => {
     await world.clock.advanceTo(at("12:02:20"));
     expect(statuses.at(-1)).toMatchObject({ state: "stalled", failures: 1, coveredUntil: at("12:01:10") });
   });
+
+  it.each([
+    ["10s", 45_000, 10_000],
+    ["1min", 45_000, 10_000],
+    ["1min", 150_000, "close"],
+    ["1s", 8_000, "close"],
+  ] as const)(
+    "is live no longer than for a poll after what it lacks has settled: %s candles behind a cache that keeps %i ms",
+    async (timeframe, keeps, every) => {
+      const world = new World({ start: at("12:00:11"), hasDate: true });
+      const interval = { "1s": 1_000, "10s": 10_000, "1min": 60_000 }[timeframe];
+      world.swapsEvery(interval / 2, at("11:30:00"), at("13:00:00"));
+      let kept: { served: Answer; at: number } | undefined;
+      world.interfere = async (_, answer) => {
+        const now = world.clock.now();
+        if (kept === undefined || now - kept.at >= keeps) kept = { served: await answer(), at: now };
+        const { served } = kept;
+        const age = String(Math.floor((now - kept.at) / 1_000));
+        return { ...served, headers: { get: (name) => (name === "age" ? age : served.headers.get(name)) } };
+      };
+      const { statuses } = statusesOf(world, { ...MINUTES, timeframe, every });
+      const patience = (every === "close" ? interval : every) + 3_000;
+      const states = new Set<string>();
+      while (world.clock.now() < at("12:12:00")) {
+        await world.clock.advanceBy(500);
+        const { state, coveredUntil = 0 } = statuses.at(-1)!;
+        states.add(state);
+        const settled = Math.floor((world.clock.now() - 1_000 - patience) / interval) * interval;
+        if (state === "live") expect(coveredUntil).toBeGreaterThanOrEqual(settled);
+      }
+      expect([...states]).toEqual(expect.arrayContaining(["live", "stalled"]));
+    },
+  );
 });

@@ -39,7 +39,7 @@ export type Warning = { readonly message: string; readonly at: number } & Parame
   Exclude<ClientOptions["warn"], false | undefined>
 >[1];
 
-type Answer = Awaited<ReturnType<FetchLike>>;
+export type Answer = Awaited<ReturnType<FetchLike>>;
 /** Answers a request in the service's place, may look at what the service says; `undefined` lets that through. */
 export type Interference = (
   asked: Asked,

@@ -244,7 +244,7 @@ export class Poller<State> implements RunningPoll {
     const wasLate = this.#feed.isLate;
     // What no answer can prove yet is not missing.
     const provable = earliestTime(this.#core.serviceClock(), this.#core.scheduler.now());
-    const isBehind = !isCurrent || (wasLate && this.#poll.schedule.nextClose(observedAt!) <= provable);
+    const isBehind = !isCurrent || this.#poll.schedule.nextClose(observedAt!) + PATIENCE <= provable;
     const isLate = isLast ? isBehind : wasLate;
     const isSuccess = isLast || again === undefined;
     const { failures, lastError } = isSuccess
