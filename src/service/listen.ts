@@ -21,7 +21,8 @@ export interface Listening extends Closing {
 }
 
 /**
- * Serves a service over HTTP/1.1, on Node.
+ * Serves a service over HTTP/1.1, on Node. `{ fetch: withFaults(service.fetch, …) }` serves its faults, too: where `fetch`
+ * rejects, the connection breaks.
  *
  * Needs the packages `hono` and `@hono/node-server`. Rejects with a `PairstreamError` if they are missing or the port
  * is not available, and with an `InvalidInputError` for invalid options.
@@ -36,7 +37,10 @@ export interface Listening extends Closing {
  * await close();
  * ```
  */
-export async function listen(service: PairService, options: ListenOptions): Promise<Listening> {
+export async function listen(
+  service: Pick<PairService, "fetch">,
+  options: ListenOptions,
+): Promise<Listening> {
   if (typeof service?.fetch !== "function") {
     throw new InvalidInputError("service", "a service made by createPairService", "has no method fetch");
   }
@@ -47,7 +51,18 @@ export async function listen(service: PairService, options: ListenOptions): Prom
     throw new InvalidInputError("hostname", "a host name or an IP address", "is empty or not a string");
   }
   const { Hono, createAdaptorServer } = await loadServer();
-  const app = new Hono().all("*", (context) => service.fetch(context.req.raw));
+  type Bindings = import("@hono/node-server").HttpBindings;
+  const app = new Hono<{ Bindings: Bindings }>().all("*", async ({ req, env: { incoming, outgoing } }) => {
+    try {
+      const answer = await service.fetch(req.raw);
+      // Otherwise Node would tell a time of its own.
+      outgoing.sendDate = answer.headers.has("date");
+      return answer;
+    } catch {
+      incoming.destroy();
+      return new Response();
+    }
+  });
   // By default the adapter would replace the global Request and Response of the whole process.
   const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false });
   await new Promise<void>((resolve, reject) => {

@@ -1,5 +1,5 @@
 import { connect, type Socket } from "node:net";
-import { createPairService, listen, simulatedMarket } from "pairstream/service";
+import { createPairService, listen, simulatedMarket, withFaults } from "pairstream/service";
 import { afterEach, describe, expect, it } from "vitest";
 import { ohlcv } from "./harness.js";
 
@@ -48,6 +48,40 @@ describe("listen", () => {
     expect(await answer.text()).toBe(await inside.text());
     expect(answer.headers.get("content-type")).toBe("application/json; charset=utf-8");
     expect(answer.headers.get("x-request-weight")).toBe("150");
+  });
+
+  it.each(["429", "5xx", "html", "emptyPage"] as const)(
+    "serves the faults that are put before a service: %s",
+    async (kind) => {
+      const faulty = withFaults(service.fetch, { seed: 1, rates: { [kind]: 1 } });
+      const server = await listen({ fetch: faulty }, { port: 0 });
+      open.push(server);
+      const [near, far] = await Promise.all([
+        withFaults(service.fetch, { seed: 1, rates: { [kind]: 1 } })(path, {
+          headers: { "x-api-key": "key" },
+        }),
+        fetch(server.url + path, { headers: { "x-api-key": "key" } }),
+      ]);
+      expect(far.status).toBe(near.status);
+      for (const name of ["content-type", "retry-after", "x-request-weight", "date"]) {
+        expect(far.headers.get(name)).toBe(near.headers.get(name));
+      }
+      expect(await far.text()).toBe(await near.text());
+    },
+  );
+
+  it("breaks the connection where a fault resets it, and tells no time where a fault has taken it", async () => {
+    const told = { "x-api-key": "key" };
+    const served = async (kind: "reset" | "noDate") => {
+      const server = await listen(
+        { fetch: withFaults(service.fetch, { seed: 1, rates: { [kind]: 1 } }) },
+        { port: 0 },
+      );
+      open.push(server);
+      return fetch(server.url + path, { headers: told });
+    };
+    await expect(served("reset").then((answer) => answer.text())).rejects.toThrow(TypeError);
+    expect((await served("noDate")).headers.get("date")).toBeNull();
   });
 
   it("tells the time of the service's clock, on every answer", async () => {

@@ -1,6 +1,6 @@
 import { InvalidInputError } from "../../errors.js";
 import { spreadByOrder } from "../random.js";
-import type { FetchLike } from "../service.js";
+import type { FetchLike, PairService } from "../service.js";
 import { faultyAnswer } from "./answers.js";
 import { AnswerCache } from "./cache.js";
 import type { FaultKind } from "./kinds.js";
@@ -14,7 +14,7 @@ import { wait } from "./waiting.js";
  * A call can have several faults. Of those that replace the answer or prevent it, the first in the order of
  * `FAULT_KINDS` applies. The seed, the kind and the number of the call decide whether a call has a fault, and how it
  * looks; other kinds have no influence. The service is asked even if its answer is replaced, so headers such as Date
- * are its own. Rejections of the service pass through. Throws an `InvalidInputError` for invalid options.
+ * are its own. Rejections of the service pass through. For a `Request` it returns a `Response`, as `listen` asks. Throws an `InvalidInputError` for invalid options.
  *
  * @example
  * ```ts
@@ -28,7 +28,7 @@ import { wait } from "./waiting.js";
  * });
  * ```
  */
-export function withFaults(fetch: FetchLike, options: FaultOptions): FetchLike {
+export function withFaults(fetch: FetchLike, options: FaultOptions): PairService["fetch"] {
   if (typeof fetch !== "function") {
     throw new InvalidInputError("fetch", "a function like the global fetch", `is of type ${typeof fetch}`);
   }
@@ -39,7 +39,7 @@ export function withFaults(fetch: FetchLike, options: FaultOptions): FetchLike {
   /** The error of all Dates since the last jump, ms. */
   let jumped = 0;
 
-  return async (url, init) => {
+  const faulty: FetchLike = async (url, init) => {
     calls += 1;
     const call = calls;
     const isOver = scheduler.now() >= until;
@@ -87,6 +87,22 @@ export function withFaults(fetch: FetchLike, options: FaultOptions): FetchLike {
     if (wayBack > 0) await wait(scheduler, wayBack, signal);
     return answer;
   };
+  const served = (target: string | Request, init?: Parameters<FetchLike>[1]) =>
+    typeof target === "string" ? faulty(target, init) : responseOf(faulty, target);
+  return served as PairService["fetch"];
+}
+
+/** The headers that a service and its faults tell. */
+const HEADERS = ["content-type", "date", "retry-after", "x-request-weight"];
+
+/** What a `fetch` answers to a request over HTTP. */
+async function responseOf(fetch: FetchLike, { url, method, headers, signal }: Request): Promise<Response> {
+  const answer = await fetch(url, { method, headers: Object.fromEntries(headers), signal });
+  const told = HEADERS.flatMap((name): [string, string][] => {
+    const value = answer.headers.get(name);
+    return value === null ? [] : [[name, value]];
+  });
+  return new Response(await answer.text(), { status: answer.status, headers: told });
 }
 
 type Answering = ReturnType<FetchLike>;
