@@ -39,6 +39,11 @@ export class PairstreamError extends Error {
     // biome-ignore lint/complexity/noThisInStatic: by its name the class would be built as `_PairstreamError`, as Node prints it.
     Object.defineProperty(this.prototype, BRAND, { value: true });
   }
+
+  /** Its name, its message and its fields, for `JSON.stringify`. */
+  toJSON(): object {
+    return { ...this, message: this.message };
+  }
 }
 
 /**

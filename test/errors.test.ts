@@ -171,4 +171,22 @@ describe("isPairstreamError", () => {
     );
     expect(Object.getOwnPropertySymbols(error)).toEqual([]);
   });
+
+  it("tells its message and its fields in JSON, as a log writes it, and not its cause", () => {
+    const inJson = (error: unknown): unknown => JSON.parse(JSON.stringify({ error })).error;
+    const error = new RateLimitError("too many", "wait", 2_000, { cause: new Error("key") });
+    expect(inJson(error)).toEqual({
+      name: "RateLimitError",
+      message: "too many",
+      status: 429,
+      body: "wait",
+      retryAfter: 2_000,
+    });
+    expect(inJson(new ContractError(["result", 3], "odd"))).toEqual({
+      name: "ContractError",
+      message: expect.stringContaining("odd"),
+      path: ["result", 3],
+      issue: "odd",
+    });
+  });
 });

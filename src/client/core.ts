@@ -209,6 +209,8 @@ export function coreOf(client: Client): ClientCore {
   const kind =
     client === null
       ? "null"
-      : `of type ${typeof client}, and was not made by this copy of pairstream (are two installed?)`;
+      : typeof client === "object" && "pairAddress" in client
+        ? "what to watch: the client comes first"
+        : `of type ${typeof client}, and was not made by this copy of pairstream (are two installed?)`;
   throw new InvalidInputError("client", "what createClient returns", `is ${kind}`);
 }

@@ -220,9 +220,7 @@ function checkRateLimit(
 }
 
 function checkQuota(quota: ClientOptions["quota"]): Quota | undefined {
-  return quota === undefined
-    ? undefined
-    : checkNumbers("quota", quota, QUOTA, "an object with units and per");
+  return quota === undefined ? undefined : checkNumbers("quota", quota, QUOTA, "");
 }
 
 /** Checks an option that is an object of numbers. */
@@ -230,11 +228,13 @@ function checkNumbers<Name extends string>(
   parameter: string,
   value: { readonly [name in Name]?: number },
   rules: Readonly<Record<Name, NumberRule>>,
-  allowed = "an object, or false",
+  other = ", or false",
 ): Readonly<Record<Name, number>> {
-  if (typeof value !== "object" || value === null)
-    throw new InvalidInputError(parameter, allowed, `is ${withheld(value)}`);
   const names = Object.keys(rules) as Name[];
+  if (typeof value !== "object" || value === null) {
+    const allowed = `an object of ${names.join(", ")}${other}`;
+    throw new InvalidInputError(parameter, allowed, `is ${withheld(value)}`);
+  }
   checkNames(value, names, `${parameter}.`);
   const checked = names.map((name) => {
     const { [name]: given = rules[name].standard } = value;

@@ -10,7 +10,7 @@ export function checkApiKey(value: unknown, parameter = "apiKey"): string {
   if (typeof value === "string" && /^[\x21-\x7e]+$/.test(value)) return value;
   const problem =
     typeof value !== "string"
-      ? `is of type ${typeof value}`
+      ? `is of type ${typeof value}${value === undefined ? " (is its variable set?)" : ""}`
       : value === ""
         ? "is empty"
         : /\s/.test(value)
