@@ -1,9 +1,10 @@
 import { pathToFileURL } from "node:url";
 import type { Candle } from "pairstream";
-import { type CandleBook, type CandleChange, emptyBook } from "../src/candles/read/book.js";
+import { isSame } from "../src/candles/event.js";
+import { type CandleBook, type CandleChange, type CandleEntry, emptyBook } from "../src/candles/read/book.js";
 import { judge } from "../src/candles/read/judge.js";
 import type { Page } from "../src/candles/read/pages.js";
-import { type CandleRules, windowStart } from "../src/candles/rules.js";
+import { type CandleRules, settledUntil, windowStart } from "../src/candles/rules.js";
 import { intervalsOf } from "../src/timeframe.js";
 import { marketOf, randomOf } from "../test/indicators/random-candles.js";
 import type { Bench, MeasureOptions, Report } from "./bench.js";
@@ -60,6 +61,10 @@ function compare(makeCache?: MakeCache): string[] {
     for (const { candles } of polls.pages) for (const candle of candles) right.set(candle.timestamp, candle);
     const told = new Map<number, Candle>();
     let count = 0;
+    let byHand = 0;
+    takeByHand(polls, () => {
+      byHand += 1;
+    });
     const { entries } = takePages(polls, (change) => {
       const { type, candle } = change;
       count += 1;
@@ -76,6 +81,7 @@ function compare(makeCache?: MakeCache): string[] {
     if (entries.length !== polls.rules.revisionWindow + 1)
       throw new Error(`ours, ${name}: not all that left is final`);
     if (count <= right.size) throw new Error(`ours, ${name}: no candle is said to have changed`);
+    if (byHand !== count) throw new Error(`by hand, ${name}: ${byHand} changes, where ours tells ${count}`);
     if (makeCache === undefined) continue;
     const fresh = { ...polls, rows: polls.rows.map((rows) => rows.map((row) => [...row])) };
     const cache = appendRows(makeCache, fresh, () => {});
@@ -106,6 +112,14 @@ async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
         },
       },
     ];
+    contestants.push({
+      name: "what changes alone, by hand: nothing is judged",
+      work: {
+        calls: polls.calls,
+        run: () => keepingResults((take) => takeByHand(polls, take)),
+        warmUp: () => keepingResults((take) => takeByHand(stretch, take)),
+      },
+    });
     if (makeCache !== undefined) {
       contestants.push({
         name: `${PEER}'s \`ArrayCacheByTimestamp\``,
@@ -118,7 +132,7 @@ async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
     }
     const timed = await sideBySide(contestants, rounds);
     const row = "book, per candle, revision detection included";
-    const peer = timed[1];
+    const peer = timed[2];
     goals.push(
       peer === undefined
         ? {
@@ -143,7 +157,7 @@ async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
     goals,
     markdown: `## Book
 
-The answers of polls are compared with what is known: \`1min\` candles, one poll every ${EVERY / 1_000} s. The running candle changes with each poll, and one in ${1 / CORRECTED} of the others does. Ours says which candles are new, changed, closed and final, and how they were before. ${PEER} overwrites its candles, keeps the last ${PEER_SIZE.toLocaleString("en-US")}, and does not say what has changed.
+The answers of polls are compared with what is known: \`1min\` candles, one poll every ${EVERY / 1_000} s. The running candle changes with each poll, and one in ${1 / CORRECTED} of the others does. Ours says which candles are new, changed, closed and final, and how they were before. By hand the same is told, and nothing is judged: no answer lacks a candle, comes late, is silent or is broken. ${PEER} overwrites its candles, keeps the last ${PEER_SIZE.toLocaleString("en-US")}, and does not say what has changed.
 
 ${sections.join("\n\n")}
 
@@ -162,6 +176,37 @@ function takePages({ rules, pages }: Polls, take: (change: CandleChange) => void
     for (const change of changes) take(change);
   }
   return state;
+}
+
+/** Tells the same changes where answers are whole, in order and of one clock, and nothing lacks, is silent or is broken. */
+function takeByHand({ rules, pages }: Polls, take: (change: CandleChange) => void): readonly CandleEntry[] {
+  let known: readonly CandleEntry[] = [];
+  let finalUntil = pages[0]!.from;
+  for (const { candles, at } of pages) {
+    const [settled, final] = [settledUntil(rules, at), windowStart(rules, at)];
+    const entries: CandleEntry[] = [];
+    let place = 0;
+    for (const candle of candles) {
+      const { timestamp } = candle;
+      if (timestamp < finalUntil) continue;
+      while (place < known.length && known[place]!.candle.timestamp < timestamp) place += 1;
+      const before = known[place]?.candle.timestamp === timestamp ? known[place] : undefined;
+      const status = timestamp < final ? "final" : timestamp < settled ? "closed" : "open";
+      let entry: CandleEntry;
+      if (before === undefined) {
+        entry = { candle, status, revision: 0 };
+        take({ type: "new", candle, status, revision: 0 });
+      } else if (status !== before.status || !isSame(before.candle, candle)) {
+        const revision = before.revision + 1;
+        entry = { candle, status, revision };
+        take({ type: "updated", candle, status, revision, previous: before.candle });
+      } else entry = before;
+      if (status !== "final") entries.push(entry);
+    }
+    known = entries;
+    finalUntil = Math.max(finalUntil, final);
+  }
+  return known;
 }
 
 function appendRows(makeCache: MakeCache, { rows }: Polls, take: (row: Row) => void): Cache {
