@@ -41,6 +41,22 @@ export function shortened(text: string, length: number): string {
   return line.length > length ? `${line.slice(0, length)}…` : line;
 }
 
+/** How much a message repeats of what a transport says. */
+const LONGEST_REASON = 300;
+/** How many errors of a chain of causes it repeats. */
+const MOST_REASONS = 3;
+
+/** What a transport says of a failure and of its causes, as in `: fetch failed: connect ECONNREFUSED 127.0.0.1:8080`. */
+export function reasonsOf(thrown: unknown): string {
+  const reasons: string[] = [];
+  for (let error = thrown; error instanceof Error && reasons.length < MOST_REASONS; error = error.cause) {
+    // An error of several addresses has no message of its own.
+    const reason = error.message || String((error as { code?: unknown }).code ?? "");
+    if (reason !== "" && !reasons.some((other) => other.includes(reason))) reasons.push(reason);
+  }
+  return reasons.length === 0 ? "" : `: ${shortened(reasons.join(": "), LONGEST_REASON)}`;
+}
+
 /** The text with the query cut off from each URL in it: a cursor would make the message too long. */
 export function withoutQueries(text: string): string {
   return text.replace(/\bhttps?:\/\/[^\s"'<>]*/gi, (url) => url.split("?", 1)[0]!);

@@ -1,4 +1,4 @@
-import { shortened } from "../../contract/quote.js";
+import { reasonsOf } from "../../contract/quote.js";
 import {
   type AnyPairstreamError,
   ContractError,
@@ -31,8 +31,6 @@ import { MAX_BODY } from "./transport.js";
 const CLOCK_READS = 3;
 /** How often a call is sent again at once: several kept connections can be closed at the same time. */
 const MOST_RESENDS = 3;
-/** How much of a transport's message an error repeats. */
-const LONGEST_REASON = 300;
 
 /** Why an attempt has brought nothing. */
 interface Failure {
@@ -214,10 +212,11 @@ export class Sender {
       return { route, error, at };
     }
     const cause = this.redact.cause(thrown);
-    const reason = cause instanceof Error ? `: ${shortened(cause.message, LONGEST_REASON)}` : "";
     return {
       route,
-      error: new NetworkError(`${asked} ${isUnsent ? unsent : "got no answer"}${reason}`, { cause }),
+      error: new NetworkError(`${asked} ${isUnsent ? unsent : "got no answer"}${reasonsOf(cause)}`, {
+        cause,
+      }),
       at,
       isStale,
     };

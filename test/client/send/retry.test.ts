@@ -328,6 +328,45 @@ const settledQuietly = (promise: Promise<unknown>) =>
     () => {},
   );
 
+describe("a transport that fails", () => {
+  const codeOnly = Object.assign(new AggregateError([]), { code: "ECONNREFUSED" });
+  it.each<[string, () => unknown, string]>([
+    [
+      "one cause",
+      () => new TypeError("fetch failed", { cause: new Error("connect ECONNREFUSED 127.0.0.1:9") }),
+      ": fetch failed: connect ECONNREFUSED 127.0.0.1:9",
+    ],
+    [
+      "a code alone",
+      () => new TypeError("fetch failed", { cause: codeOnly }),
+      ": fetch failed: ECONNREFUSED",
+    ],
+    ["the same twice", () => new Error("lost: reset", { cause: new Error("reset") }), ": lost: reset"],
+    ["no words", () => new Error(""), ""],
+    ["no error", () => "down", ""],
+  ])("is quoted with its causes: %s", async (_, thrown, words) => {
+    const { client, clock } = fakeClient(always({ failure: thrown() }), { retry: false });
+    const error = await failure(settled(clock, client.ohlcvPage(QUERY)));
+    expect((error as Error).message).toBe(`GET /token/mainnet/pairs/${PAIR}/ohlcv got no answer${words}`);
+  });
+
+  it("is quoted three causes deep, where they go on or come round", async () => {
+    const round = new Error("round");
+    round.cause = round;
+    const chain = new Error("a", {
+      cause: new Error("b", { cause: new Error("c", { cause: new Error("d") }) }),
+    });
+    for (const [thrown, words] of [
+      [round, "round"],
+      [chain, "a: b: c"],
+    ] as const) {
+      const { client, clock } = fakeClient(always({ failure: thrown }), { retry: false });
+      const error = await failure(settled(clock, client.ohlcvPage(QUERY)));
+      expect((error as Error).message).toBe(`GET /token/mainnet/pairs/${PAIR}/ohlcv got no answer: ${words}`);
+    }
+  });
+});
+
 describe("the rate limit", () => {
   it("covers retries too, whatever the service answers", async () => {
     const replies = fc.array(
