@@ -197,6 +197,8 @@ describe("an answer with no field of the contract", () => {
     '{"message":"upstream timed out"}',
     '{"message":["upstream timed out","x"]}',
     '{"Result":[]}',
+    '{"jsonrpc":"2.0","result":null}',
+    '{"message":"upstream timed out","statusCode":504,"result":null,"blockNumber":null}',
   ])("is none: %s", (text) => {
     const said = text.includes("upstream") ? "upstream timed out" : undefined;
     const page = refusalOf(() => readPage(text));

@@ -240,9 +240,12 @@ describe("a sniper body", () => {
     expect(refused).toEqual([]);
   });
 
-  it.each(['{"blockNumber":null}', '{"result":null}', '{"result":[]}'])("without snipers: %s", (text) => {
-    expect(readSniperBody(text).report.result).toEqual([]);
-  });
+  it.each(['{"blockNumber":1}', '{"blockNumber":1,"result":null}', '{"result":[]}'])(
+    "without snipers: %s",
+    (text) => {
+      expect(readSniperBody(text).report.result).toEqual([]);
+    },
+  );
 
   it("gives what is frozen", () => {
     const { report } = readSniperBody(golden("snipers.json"));

@@ -208,10 +208,10 @@ export function readSniperBody(
 ): Refused<string> & { readonly report: SniperReport } {
   const body = parseJson(text, quote);
   const { result: rows, ...envelope } = readEnvelope(reportEnvelope, body, quote);
-  // Each field may be missing, but not all of them: an error answer would otherwise pass as a report without snipers.
-  const fields = Object.keys(reportEnvelope.shape);
-  if (!fields.some((field) => Object.hasOwn(body as object, field))) {
-    throw refusalOf(body, { path: [], issue: `has none of ${fields.join(", ")}` }, quote);
+  // Each field may be missing or null, but not all of them: an error answer would otherwise pass as a report without snipers.
+  if (rows === null && Object.values(envelope).every((value) => value === null)) {
+    const fields = Object.keys(reportEnvelope.shape).join(", ");
+    throw refusalOf(body, { path: [], issue: `has none of ${fields}` }, quote);
   }
   const list = rows ?? [];
   expectAtMost(list.length, MOST_WALLETS, "wallets");

@@ -74,6 +74,14 @@ export function bookOfAbsent(
   return { pairAddress, observedAt, wallets: new Map(known) };
 }
 
+/** So many wallets do not go at once. */
+const ANCHORS = 4;
+
+/** Whether so many wallets are known that a report without any wallet is none. */
+export function hasMany({ wallets }: SniperBook): boolean {
+  return wallets.size >= ANCHORS;
+}
+
 /**
  * Applies a report to the book. Returns the new book, the changes, and `doubt`: whether something is absent, and another
  * report may tell more.

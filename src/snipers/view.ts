@@ -1,5 +1,5 @@
 import type { SniperReport } from "../contract/model.js";
-import { readReport, type SniperBook, type SniperRead, snapshot } from "./diff.js";
+import { hasMany, readReport, type SniperBook, type SniperRead, snapshot } from "./diff.js";
 import type { SniperEvent } from "./event.js";
 
 /** What a report says of the pair itself. */
@@ -28,7 +28,12 @@ export function nextView(
   known: SniperBook | undefined,
 ): SniperView {
   const { head } = state;
-  if (known !== undefined) return { head, ...readReport(before?.book ?? known, lastRead(state)) };
+  if (known !== undefined) {
+    const book = before?.book ?? known;
+    const read = lastRead(state);
+    const isBlank = state.book.wallets.size === 0 && hasMany(book);
+    return { head, ...readReport(book, isBlank ? { ...read, isInDoubt: true } : read) };
+  }
   if (before !== undefined) return state;
   return { head, book: state.book, events: snapshot(state.book) };
 }

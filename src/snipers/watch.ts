@@ -6,7 +6,7 @@ import { namesOf, SNIPER_NAMES } from "../contract/names.js";
 import type { Quote } from "../contract/quote.js";
 import { snipersRoute } from "../contract/routes.js";
 import { readSniperBody } from "../contract/wire.js";
-import { InvalidInputError } from "../errors.js";
+import { ContractError, InvalidInputError } from "../errors.js";
 import { APART } from "../poll/apart.js";
 import { checkWhenMissing, type WhenMissing } from "../poll/missing.js";
 import type { AskOptions, FeedUpdate, Poll, Step } from "../poll/poller.js";
@@ -14,7 +14,7 @@ import { countRefusals, type RefusalCounts, skipRows } from "../poll/refused-row
 import { steadySchedule } from "../poll/schedule.js";
 import { sharedFeed } from "../poll/shared-poll.js";
 import type { Tell } from "../poll/teller.js";
-import { emptySniperBook, readReport, type SniperBook } from "./diff.js";
+import { emptySniperBook, hasMany, readReport, type SniperBook } from "./diff.js";
 import type { SniperEvent } from "./event.js";
 import { checkKnown, type KnownSnipers } from "./known.js";
 import { nextView, type SniperState, type SniperView } from "./view.js";
@@ -147,21 +147,25 @@ export function sniperFeed(core: ClientCore, watch: CheckedSniperWatch): Observa
 
 type SniperBody = ReturnType<typeof readSniperBody>;
 
+const LACKS_ALL = "lacks all wallets that were there: it is not whole";
+
 /**
- * Reads one body after the other. Throws if a row breaks the contract and may not be skipped yet, and until the first
- * report also if no row can be read: such a report is none.
+ * Reads one body after the other. Throws if a row breaks the contract and may not be skipped yet, if none shows of the wallets
+ * that are known, and until the first report also if no row can be read: such a report is none.
  */
 function bodyReader(
   core: ClientCore,
   pairAddress: string,
   url: string,
-): (text: string, quote: Quote, isFirst: boolean, tell?: Tell) => SniperBody {
+): (text: string, quote: Quote, known: SniperBook, tell?: Tell) => SniperBody {
   const refusals: RefusalCounts<string> = new Map();
-  return (text, quote, isFirst, tell) => {
+  return (text, quote, known, tell) => {
     const body = readSniperBody(text, quote);
     const { refused, report } = body;
     countRefusals(refusals, refused, report.result, ({ walletAddress }) => walletAddress);
-    if (isFirst && refused.length > 0 && report.result.length === 0) throw refused[0]!.error;
+    const isEmpty = report.result.length === 0;
+    if (known.observedAt === undefined && refused.length > 0 && isEmpty) throw refused[0]!.error;
+    if (refused.length === 0 && isEmpty && hasMany(known)) throw new ContractError(["result"], LACKS_ALL);
     skipRows(core, { pairAddress, url }, refused, (key) => refusals.get(key)!, tell);
     return body;
   };
@@ -178,7 +182,7 @@ function sniperAsker(
   let epoch: number | undefined;
 
   return async ({ priority, signal, tell }) => {
-    const parse = (text: string, quote: Quote) => read(text, quote, book.observedAt === undefined, tell);
+    const parse = (text: string, quote: Quote) => read(text, quote, book, tell);
     const answer = await core.send({ route, priority, signal, parse, needsClock: true, tell });
     const { report, refused } = answer.value;
     const { isInDoubt } = answer;

@@ -165,6 +165,27 @@ describe("known", () => {
     expect(looks.at(-1)!.report.result).toHaveLength(2);
   });
 
+  it("of four wallets takes nothing back while the service shows none, as after a start of its own", async () => {
+    const world = snipedWorld();
+    for (const wallet of ["c", "d"]) world.swap(at("11:00:00"), 10, { walletAddress: wallet, side: "buy" });
+    for (const wallet of ["c", "d"]) world.swap(at("11:20:00"), 10, { walletAddress: wallet, side: "sell" });
+    const { looks } = looksAt(world);
+    await world.clock.advanceTo(at("12:01:30"));
+    const known = kept(looks.at(-1)!);
+    expect(known.report.result).toHaveLength(4);
+    const other = snipedWorld();
+    other.swaps.splice(0, other.swaps.length, ...world.swaps);
+    other.interfere = (_asked, answer) => withRows(answer, () => []);
+    const after = looksAt(other, { known });
+    await other.clock.advanceTo(at("12:02:20"));
+    other.interfere = () => undefined;
+    await other.clock.advanceTo(at("12:04:30"));
+    expect(after.looks.flatMap(({ events }) => events.map(({ type }) => type))).toEqual([
+      "sold",
+      "wallet-updated",
+    ]);
+  });
+
   const wallet = walletOf("a", {
     sellTransactions: [{ transactionHash: "1", transactionTimestamp: 1, blocksAfterCreation: null }],
   });

@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { applySniperEvent, type SniperEvent, type SniperReport, watchSnipers } from "../../src/index.js";
+import {
+  applySniperEvent,
+  type SniperEvent,
+  type SniperReport,
+  watchFeedStatus,
+  watchSnipers,
+} from "../../src/index.js";
 import { emptyReport } from "../../src/snipers/event.js";
 import { answered, at, PAIR, withRows } from "../world.js";
 import { snipedWorld, walletAddressOf } from "./wallets.js";
@@ -123,6 +129,7 @@ describe("watchSnipers", () => {
   it.each<[string, unknown]>([
     ["an error with status 200", { message: "upstream timed out" }],
     ["nothing", {}],
+    ["an error with a result that is null", { error: "upstream timed out", result: null }],
     ["a report of another's", { data: [] }],
     ["more wallets than are read", { result: new Array(10_001).fill({ walletAddress: "x" }) }],
   ])("takes %s for no report: nobody is removed, and added again", async (_, body) => {
@@ -137,6 +144,44 @@ describe("watchSnipers", () => {
       "wallet-added a initial",
     ]);
   });
+
+  it.each<[string, object]>([
+    ["an empty list", { result: [] }],
+    ["a creation and no list", { blockNumber: 1, blockTimestamp: null, result: null }],
+  ])(
+    "takes nothing back where the service shows none of four wallets, and is stalled: %s",
+    async (_, body) => {
+      const { world, events, errors } = sniped();
+      for (const wallet of ["c", "d"]) {
+        world.swap(at("11:00:00"), 10, { walletAddress: wallet, side: "buy" });
+        world.swap(at("11:20:00"), 10, { walletAddress: wallet, side: "sell" });
+      }
+      const states: string[] = [];
+      watchFeedStatus(world.client, { pairAddress: PAIR }).subscribe(({ state, lastError }) =>
+        states.push(`${state}${lastError === undefined ? "" : ` ${lastError.name}`}`),
+      );
+      await world.clock.advanceTo(at("12:01:30"));
+      const told = events.length;
+      expect(events.map(brief)).toContain("wallet-added d initial");
+      world.interfere = () => answered(200, body);
+      await world.clock.advanceTo(at("12:07:30"));
+      expect(events).toHaveLength(told);
+      const asked = world.asked.length;
+      world.interfere = () => undefined;
+      await world.clock.advanceTo(at("12:08:30"));
+      expect(world.asked.length - asked).toBe(1);
+      expect(events.map(brief).slice(told)).toEqual(["sold a", "wallet-updated a"]);
+      const isNew = (state: string, at: number) => state !== states[at - 1];
+      expect(states.filter(isNew)).toEqual(["starting", "live", "stalled ContractError", "live"]);
+      expect(errors).toEqual([]);
+      // One wallet of four, and then the others, do go.
+      world.interfere = (_asked, answer) => withRows(answer, (rows) => rows.slice(0, 1));
+      await world.clock.advanceTo(at("12:10:30"));
+      world.interfere = (_asked, answer) => withRows(answer, () => []);
+      await world.clock.advanceTo(at("12:12:30"));
+      expect(events.map(brief).filter((line) => line.startsWith("wallet-removed"))).toHaveLength(4);
+    },
+  );
 
   it.each([400, 401, 403, 424])("ends with %i", async (status) => {
     const { world, errors } = sniped();
