@@ -184,13 +184,13 @@ export class Poller<State> implements RunningPoll {
     const priority = isFirst ? "refresh" : this.#slot.kind;
     for (let asks = 0; ; asks += 1) {
       this.#awaitSlotEnd(asks > 0);
-      const answer = await this.#poll.ask({ priority, at: this.#slot.at, signal, tell: this.#tell });
+      const step = await this.#poll.ask({ priority, at: this.#slot.at, signal, tell: this.#tell });
       this.#timer?.unsubscribe();
       // What comes out of a cache once more is asked for again by the next slot, and that is enough.
-      const isCopy = asks === 0 && answer.observedAt !== undefined && answer.observedAt <= this.#observedAt;
-      const step = isCopy && answer.again ? { ...answer, again: undefined } : answer;
+      const { isMore, again, observedAt = Infinity } = step;
+      const isCopy = asks === 0 && !isMore && again !== 0 && observedAt <= this.#observedAt;
       this.#observedAt = step.observedAt ?? this.#observedAt;
-      const due = this.#dueAgain(step);
+      const due = isCopy ? undefined : this.#dueAgain(step);
       const isLast =
         due === undefined ||
         (!step.isMore && asks >= ASKS) ||

@@ -68,6 +68,36 @@ describe.each(CASES)("1min of $network, every: $every, Date: $hasDate", (plan) =
   });
 });
 
+it("asks once for each time at which it is due, though a cache gives each answer for 15 s and says how old it is", async () => {
+  const world = new World({
+    start: START,
+    hasDate: true,
+    before: (fetch, clock) => {
+      const kept = new Map<
+        string,
+        { readonly at: number; readonly answer: Awaited<ReturnType<typeof fetch>> }
+      >();
+      return async (url, init) => {
+        const copy = kept.get(url);
+        if (copy === undefined || clock.now() - copy.at > 15_000) {
+          const answer = await fetch(url, init);
+          kept.set(url, { at: clock.now(), answer });
+          return answer;
+        }
+        const age = String(Math.floor((clock.now() - copy.at) / 1_000));
+        const get = (name: string) => (name.toLowerCase() === "age" ? age : copy.answer.headers.get(name));
+        return { ...copy.answer, headers: { get }, text: () => copy.answer.text() };
+      };
+    },
+  });
+  world.swapsEvery(60_000, START - HOUR, START + HOUR);
+  watchCandles(world.client, { ...MINUTES, every: 10_000, settle: 25_000 }).subscribe();
+  await world.clock.advanceTo(SETTLED);
+  const before = world.asked.length;
+  await world.clock.advanceTo(SETTLED + 10 * 60_000);
+  expect(world.asked.length - before).toBeLessThanOrEqual(72);
+});
+
 /** Polls of one series that share nothing, as each reads another number of intervals again. */
 const WINDOWS = [1, 2, 3, 4, 5, 6, 7, 8];
 const MINUTE = 60_000;

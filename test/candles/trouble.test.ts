@@ -291,6 +291,43 @@ describe("an outage", () => {
     expect(events.slice(before).every(({ revision }) => revision <= 2)).toBe(true);
   });
 
+  it.each(["newest-first", "oldest-first"] as const)(
+    "keeps what its pages have told where a later one fails: %s",
+    async (order) => {
+      const read = async (failsEach: number) => {
+        const world = new World({
+          start: at("00:00:01"),
+          quirks: { order, pageSize: 100 },
+          client: { retry: false, timeout: 2_000_000 },
+        });
+        world.swapsEvery(1_000, at("00:00:00"), at("01:00:00"));
+        const closed = new Set<number>();
+        const series = { ...MINUTES, timeframe: "1s" } as const;
+        watchCandles(world.client, series).subscribe(({ candle, status }) => {
+          if (status !== "open") closed.add(candle.timestamp);
+        });
+        await world.clock.advanceTo(at("00:00:10"));
+        world.interfere = never;
+        await world.clock.advanceTo(at("00:33:00"));
+        const before = world.asked.length;
+        let failures = 0;
+        world.interfere = () => {
+          if ((world.asked.length - before) % failsEach !== 0) return undefined;
+          failures += 1;
+          return Promise.reject(new Error("down"));
+        };
+        await world.clock.stopOnce(() => closed.size >= 2_100, at("00:50:00"));
+        return { closed: [...closed], failures, requests: world.asked.length - before };
+      };
+      const even = await read(Infinity);
+      const uneven = await read(8);
+      expect(uneven.failures).toBeGreaterThan(3);
+      expect(uneven.closed.length).toBeGreaterThanOrEqual(2_100);
+      expect(uneven.closed.every((start, index) => start === uneven.closed[0]! + index * 1_000)).toBe(true);
+      expect(uneven.requests).toBeLessThanOrEqual(even.requests + 3 * uneven.failures);
+    },
+  );
+
   it("that began before the subscription leaves no hole after it", async () => {
     const world = new World({ start: at("00:00:10"), hasDate: true });
     world.swapsEvery(10_000, at("00:00:00"), at("23:00:00"));

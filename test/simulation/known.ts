@@ -52,6 +52,17 @@ const KNOWN_FAULTS: readonly KnownFault[] = [
       "Where the bounds slide back and forth, some take two requests.",
     shows: { "4 lives": [1098, 2640], "9 slots": [2640], "9 economy": [2640] },
   },
+  {
+    name: "copies of one second that look like a second machine",
+    reason:
+      "A cache hides how old its copies are. Those that come within a second of their answer seem to say that its second is not " +
+      "over, and pull the upper bound of the clock down, until the true time looks like that of a machine ahead. A machine " +
+      "that is behind gives the same Dates.",
+    sees:
+      "While 64 answers come, closes are up to 1.5 s late, and a copy may pass for the second answer: a history that is read " +
+      "just then may begin too late, and a candle may go and come back.",
+    shows: { "5 convergence": [10111], "7 deletion": [10111] },
+  },
 ];
 
 type Judged = Pick<Outcome, "seed" | "breaches"> & { readonly hours: number };

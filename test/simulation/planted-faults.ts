@@ -63,13 +63,16 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "counts what nobody asked for as absent",
     file: "candles/live/poll-candles.ts",
-    find: "const answer = await this.#pages.ask(wanted, options);",
+    find: `const asked =
+      this.#book === undefined
+        ? await this.#pages.ask(wanted, options)
+        : await this.#walk.next(book, wanted, options);`,
     replace:
       "const running = this.#rules.intervals.start(serviceNow(this.#core));\n" +
       'const asksLess = options.priority !== "close" && running > wanted.from && running < wanted.to;\n' +
       "const short = asksLess ? { ...wanted, from: running, anchors: [] } : wanted;\n" +
       "const told = await this.#pages.ask(short, options);\n" +
-      "const answer = told && { ...told, from: wanted.from };",
+      "const asked = { ...told, from: wanted.from };",
     seeds: [9, 6],
   },
   {

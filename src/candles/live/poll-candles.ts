@@ -9,11 +9,11 @@ import type { CandleWatch } from "../options.js";
 import { judged, notWhole } from "../read/asking.js";
 import { type CandleBook, type CandleChange, emptyBook, isCurrent } from "../read/book.js";
 import { reportDropped } from "../read/dropped.js";
+import { ForwardWalk } from "../read/forward-walk.js";
 import { type Judgement, pauseFor } from "../read/judge.js";
 import { longerBook } from "../read/longer-book.js";
 import { FULL_PAGE, type Page, SeriesPages, type Wanted } from "../read/pages.js";
 import { holdSeries, openStored, type Recorder } from "../read/past.js";
-import { endOfRange, FIRST_STRIDE, isSilent, limitOf, strideAfter, strideOver } from "../read/stride.js";
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
 
 /** The candles of a series that may still change, and what the last answer changed. */
@@ -58,7 +58,8 @@ class LiveCandles {
   #hasShown = false;
   /** Where the window began when the series was first asked for, by a clock that is certain. */
   #begin: { readonly from: number; readonly epoch: number } | undefined;
-  #stride = FIRST_STRIDE;
+  /** How the book is read on: what an outage has left out takes many pages. */
+  readonly #walk: ForwardWalk;
   /** Anchors that are not asked for any more: too much has turned up behind them in what was final, and came along. */
   #costly: readonly number[] | undefined;
 
@@ -69,6 +70,7 @@ class LiveCandles {
     this.#series = series;
     this.#rules = rules;
     this.#pages = new SeriesPages(core, series, rules.intervals);
+    this.#walk = new ForwardWalk(this.#pages, rules.intervals);
     // Held open by whoever subscribes.
     const stored = openStored(core, series, watch.weekStart);
     stored?.close();
@@ -80,36 +82,36 @@ class LiveCandles {
     if (this.#recorder !== undefined) await this.#recorder.begin(serviceNow(this.#core));
     let book = this.#book ?? emptyBook(this.#beginning());
     const wanted = this.#wanted(book, options.at);
-    const answer = await this.#pages.ask(wanted, options);
-    if (answer?.failure !== undefined) throw answer.failure;
-    const asked = answer && answer.from > wanted.from ? undefined : answer;
-    const isOver =
-      asked !== undefined && isSilent(asked) && wanted.isPartial && asked.to < wanted.searchUntil;
-    if (wanted.isPartial)
-      this.#stride = isOver ? strideOver(this.#stride, asked.to) : strideAfter(this.#stride, asked);
-    if (asked === undefined || isOver) return { isMore: true };
+    const asked =
+      this.#book === undefined
+        ? await this.#pages.ask(wanted, options)
+        : await this.#walk.next(book, wanted, options);
     // An answer of which nothing can be read is none, and where a series begins nothing else is known of it.
     if (this.#book === undefined && isUnreadable(asked)) throw asked.refusal;
     const { at } = asked;
     // By the time that it tells, the range should have been another one.
     const isShort = asked.epoch !== book.epoch && asked.to <= this.#rules.intervals.start(at);
-    const missesPresent = isShort && !wanted.isPartial;
+    const missesPresent = isShort && asked.to >= wanted.to;
     if (this.#book === undefined) {
       const from = Math.min(this.#beginning(), this.#windowStart(at));
       if (missesPresent || asked.from > from) return { again: 0, observedAt: at };
       book = emptyBook(from);
     }
-    const page = await this.#anchored(wanted, asked, options);
+    const page = this.#book === undefined ? await this.#anchored(wanted, asked, options) : asked;
     const isPassed = ({ timestamp }: Candle) =>
       timestamp > (book.anchors.at(-1) ?? page.from) && timestamp < page.from;
     if (page.candles.filter(isPassed).length > MOST_PASSED) this.#costly = book.anchors;
     const before = this.#hasShown ? book : withoutSilence(book, page);
     this.#hasShown ||= page.candles.length > 0;
     const judgement = await judged(this.#pages, this.#rules, before, page, options);
+    const isPart = page.to < wanted.to;
+    // An answer about the present is asked for anew.
+    if (isPart) this.#walk.note(page, judgement.doubt);
     await this.#recorder?.take(page, options);
     const doubt = missesPresent ? "time" : judgement.doubt;
     const step = this.#take(book, { ...judgement, doubt }, page, options);
-    return before.finalUntil < page.from ? { ...step, isMore: true } : step;
+    const isCut = isPart && page.failure !== undefined;
+    return before.finalUntil < page.from || isCut ? { ...step, isMore: true } : step;
   }
 
   /** Where to begin. What has happened since the series was first asked for is told even if no answer has come until now. */
@@ -131,37 +133,30 @@ class LiveCandles {
     return this.#rules.frames?.start(start) ?? start;
   }
 
-  /** What to ask for: all up to the present or, where that is more than a page away, a part of the way. */
-  #wanted(
-    book: CandleBook,
-    at: number,
-  ): Wanted & { readonly isPartial: boolean; readonly searchUntil: number } {
+  /** What to ask for: all up to the present. */
+  #wanted(book: CandleBook, at: number): Omit<Wanted, "mostCandles"> {
     const { intervals } = this.#rules;
     const from = this.#recorder?.readsFrom(book.finalUntil) ?? book.finalUntil;
     const present = intervals.end(Math.max(serviceNow(this.#core), book.finalUntil));
     const own = book.anchors === this.#costly ? [] : book.anchors;
     const anchors = withAnchors(own, this.#recorder?.anchors ?? []);
     const shown = book.entries.find(({ candle }) => candle.timestamp >= from)?.candle.timestamp;
-    if (intervals.count(from, present) <= FULL_PAGE) {
-      const endAt = (now: number) => {
-        // A request that goes out a little before its slot asks for what the slot shows: a copy has not been asked that.
-        const time = serviceTime(this.#core.serviceClock(), now);
-        const end = intervals.end(at > time && at < time + EARLY ? at : time);
-        return intervals.count(from, end) <= FULL_PAGE ? end : present;
-      };
-      return { from, anchors, shown, searchUntil: present, to: present, endAt, isPartial: false };
-    }
-    const to = endOfRange(intervals, this.#stride, from, this.#pages.beginning.start, present);
-    return { from, anchors, shown, searchUntil: present, to, ...limitOf(this.#stride), isPartial: true };
+    const endAt = (now: number) => {
+      // A request that goes out a little before its slot asks for what the slot shows: a copy has not been asked that.
+      const time = serviceTime(this.#core.serviceClock(), now);
+      const end = intervals.end(at > time && at < time + EARLY ? at : time);
+      return intervals.count(from, end) <= FULL_PAGE ? end : present;
+    };
+    return { from, to: present, anchors, shown, endAt };
   }
 
   /**
-   * An answer or, where a first one shows nothing, another one that shows a candle from before: with that it proves what it
-   * does not hold.
+   * A first answer or, where that shows nothing, another one that shows a candle from before: with that it proves what it does
+   * not hold.
    */
   async #anchored(wanted: Wanted, asked: Page, options: AskOptions): Promise<Page> {
     const page = await this.#pages.orHidden(wanted, asked, options);
-    if (this.#book !== undefined || !page.isEmpty || wanted.anchors.length > 0) return page;
+    if (!page.isEmpty || wanted.anchors.length > 0) return page;
     // What a store has is not asked for again.
     if (this.#recorder?.hasPast) return page;
     const older = await this.#pages.beginning.candleBefore(wanted.from, options);

@@ -60,7 +60,7 @@ export interface Wanted {
   /** The first candle of the range that has been shown before. Where a range hides it, one that begins with it shows it again. */
   readonly shown?: number | undefined;
   /** The end of the range for a request that starts at an instant of the scheduler; it counts where it is later. */
-  readonly endAt?: (now: number) => number;
+  readonly endAt?: ((now: number) => number) | undefined;
   /**
    * For a walk: the answer ends once it has so many candles, or where a page fails after others. It is about what its pages
    * tell of, from the end of the range on or from its beginning on; `undefined` where none knows which. Default: all is read.
@@ -129,6 +129,8 @@ export class SeriesPages {
     return Math.min(this.beginning.answeringFrom(earliest, known), this.#intervals.shift(to, -1));
   }
 
+  ask(wanted: Wanted & { mostCandles?: never }, options: ReadOptions): Promise<Page>;
+  ask(wanted: Wanted, options: ReadOptions): Promise<Page | undefined>;
   /** What the service shows of a range. */
   async ask(wanted: Wanted, { priority, signal, tell }: ReadOptions): Promise<Page | undefined> {
     const { anchors, endAt, mostCandles } = wanted;
@@ -174,8 +176,8 @@ export class SeriesPages {
     });
     try {
       for await (const { value, observedAt, epoch, isInDoubt: isDoubtful, cursor } of walk) {
-        // Of a page nobody may know when it was made: what those before it have told is certain. A poll asks again.
-        if (isDoubtful && mostCandles !== undefined && priority === "history")
+        // Of a page nobody may know when it was made: what those before it have told is certain.
+        if (isDoubtful && mostCandles !== undefined)
           told = toldOf(intervals, { from, to }, read, value.served);
         if (told !== undefined) break;
         first ??= { at: observedAt, epoch };

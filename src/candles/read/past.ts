@@ -4,10 +4,10 @@ import type { StoredCandles, StoreRange } from "../../contract/store.js";
 import type { Making } from "../making.js";
 import type { CandleRules } from "../rules.js";
 import { type PastReader, readBackward } from "./backward.js";
-import { type ForwardWalk, readForward } from "./forward.js";
+import { readForward } from "./forward.js";
+import { ForwardWalk } from "./forward-walk.js";
 import { longerPast } from "./longer-past.js";
 import { type Page, type ReadOptions, SeriesPages } from "./pages.js";
-import { FIRST_STRIDE } from "./stride.js";
 
 /** Writes what becomes final in a running poll. */
 export interface Recorder {
@@ -61,7 +61,7 @@ export function holdSeries(
 export function pastOf(core: ClientCore, { served }: Making, stored?: StoredSeries): PastReader {
   const { series, rules } = served;
   const pages = new SeriesPages(core, series, rules.intervals);
-  const walk: ForwardWalk = { stride: FIRST_STRIDE, ends: [] };
+  const walk = new ForwardWalk(pages, rules.intervals);
   const service: PastReader = {
     parts: (query, options) => readForward(core, pages, rules, query, options, walk),
     newest: (query, options) => readBackward(core, pages, rules, query, options),

@@ -1,6 +1,7 @@
 import { expect } from "vitest";
 import { type BackwardWalk, readBackward } from "../../../src/candles/read/backward.js";
-import { type FinalPart, type ForwardWalk, readForward } from "../../../src/candles/read/forward.js";
+import { type FinalPart, readForward } from "../../../src/candles/read/forward.js";
+import { ForwardWalk } from "../../../src/candles/read/forward-walk.js";
 import { SeriesPages } from "../../../src/candles/read/pages.js";
 import type { CandleRules } from "../../../src/candles/rules.js";
 import type { Call, CallResult, ClientCore } from "../../../src/client/core.js";
@@ -183,7 +184,8 @@ export function archive(habits: Habits, now = NOW) {
       options,
     );
   const wait = (ms: number) => clock.advanceBy(ms);
-  return { asked, dropped, forward, backward, wait };
+  const newWalk = () => new ForwardWalk(newPages(), intervals);
+  return { asked, dropped, forward, newWalk, backward, wait };
 }
 
 /** A clock on which whatever is waited for comes at once. */

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { FinalPart, ForwardWalk } from "../../../src/candles/read/forward.js";
+import type { FinalPart } from "../../../src/candles/read/forward.js";
 import { FULL_PAGE } from "../../../src/candles/read/pages.js";
-import { FIRST_STRIDE } from "../../../src/candles/read/stride.js";
 import { ContractError, NetworkError } from "../../../src/errors.js";
 import {
   archive,
@@ -171,7 +170,7 @@ describe("a walk that fails", () => {
   /** Reads a range to its end, on from where each failure struck. */
   async function readOn(habits: Habits, to: number) {
     const shop = archive(habits);
-    const walk: ForwardWalk = { stride: FIRST_STRIDE, ends: [] };
+    const walk = shop.newWalk();
     const parts: FinalPart[] = [];
     let failures = 0;
     for (let isOver = false; !isOver; ) {

@@ -1,3 +1,4 @@
+import type { ContractError } from "../../../src/index.js";
 import type { Intervals } from "../calendar.js";
 import { type Exchange, FOREIGN, hasFalseDate } from "../exchanges.js";
 import { askedBy, type Read, readBody } from "../reads.js";
@@ -26,6 +27,11 @@ export function isDoubtful({ exchange, broken, hasUnidentifiedRow }: Read): bool
 export function isOutdated({ exchange }: Read, { start }: Intervals, settle: number): boolean {
   const madeAt = exchange.answeredAt!;
   return start(madeAt - settle) !== start(madeAt + exchange.old - settle);
+}
+
+/** Whether an answer was given up as its cursor led nowhere: those before it count, and the poll asks again for the rest. */
+export function isCutShort({ told }: Exchange): boolean {
+  return (told?.error as Partial<ContractError> | undefined)?.path?.[0] === "cursor";
 }
 
 /** The candles that answers have shown, until one lacks them. */

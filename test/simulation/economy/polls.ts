@@ -7,6 +7,7 @@ import { serviceClockOf } from "../service-time.js";
 import { candlesAt } from "../truth.js";
 import type { Account } from "./allowed.js";
 import {
+  isCutShort,
   isDoubtful,
   isOutdated,
   isProbe,
@@ -24,6 +25,8 @@ import { EARLIEST, pageSizeOf } from "./walks.js";
 
 /** What one slot may ask for again, whatever its answers show. */
 const MOST_AGAIN = 2;
+/** What is asked again without waiting for the next slot comes after so long, ms. */
+const AT_ONCE = 2_000;
 /** Closings that may be asked for once more until the service's clock is known. */
 export const LEARNING = 10;
 /** Beside its candles a poll may ask for a few known ones, which a whole answer holds. */
@@ -31,7 +34,7 @@ const ANCHORS = 6;
 
 /**
  * A poll is one request a slot, and more only for what an answer shows: pages of what was missed; once more where it lacks a
- * candle, is empty after one that was not, or comes from before a closing; and for a closing that no `Date` proves. No slot
+ * candle, ends with a cursor that leads nowhere, is empty after one that was not, or comes from before a closing; and for a closing that no `Date` proves. No slot
  * asks more than twice again. Retries come on top, where they have waited.
  */
 export async function allowPolls(
@@ -56,8 +59,15 @@ export async function allowPolls(
     let coveredUntil: number | undefined;
     let looked = 0;
     const own = exchanges.filter(({ sent }) => isWithin(log, sent, span));
-    allowRetries(log, own, account, undefined, stays);
-    for (const exchange of own) {
+    allowRetries(
+      log,
+      own.filter((exchange) => !isCutShort(exchange)),
+      account,
+      undefined,
+      stays,
+    );
+    for (const [at, exchange] of own.entries()) {
+      if (isCutShort(exchange) && (own[at + 1]?.sent ?? Infinity) <= exchange.received! + AT_ONCE) again += 1;
       const read = readOf(exchange);
       if (read === undefined) continue;
       // The first look of a slot is paid for, whatever it shows.

@@ -54,6 +54,12 @@ function lookAt(minute: number, given: Partial<Look> = {}): Look {
   } as Look;
 }
 
+function exchangeOf(priority: string, minute: number, sent: number, isGood: boolean, fault?: string) {
+  const url = `http://localhost/token/devnet/pairs/pair/ohlcv?timeframe=1min&currency=usd&fromDate=${at(minute) / 1_000}`;
+  const faults = fault === undefined ? [] : [fault];
+  return { url, priority, faults, told: { isGood }, sent, received: sent };
+}
+
 interface Case {
   /** The minutes that the subscriber holds; default: those with a swap. */
   readonly held?: readonly number[];
@@ -61,6 +67,8 @@ interface Case {
   readonly gone?: readonly number[];
   /** The questions of histories for what begins at a minute, a second apart from the first minute on, and whether they are answered. */
   readonly asked?: readonly (readonly [minute: number, isAnswered: boolean])[];
+  /** How often a poll has failed, every five seconds from the first minute on, and with what. */
+  readonly failed?: readonly [times: number, fault: string];
   readonly looks?: readonly Look[];
   readonly fillGaps?: boolean;
   readonly since?: number | { candles: number };
@@ -80,6 +88,7 @@ async function judge({
   held = SWAPS,
   gone = [],
   asked = [],
+  failed: [times, fault] = [0, ""],
   looks,
   fillGaps = false,
   since = at(0),
@@ -120,11 +129,12 @@ async function judge({
   const log = {
     plan: { world, healthyFrom: 0 },
     told: [],
-    exchanges: asked.map(([minute, isGood], turn) => ({
-      url: `http://localhost/token/devnet/pairs/pair/ohlcv?timeframe=1min&currency=usd&fromDate=${at(minute) / 1_000}`,
-      ...{ priority: "history", faults: [], told: { isGood } },
-      ...{ sent: at(1) + turn * 1_000, received: at(1) + turn * 1_000 },
-    })),
+    exchanges: [
+      ...asked.map(([minute, isGood], turn) => exchangeOf("history", minute, at(1) + turn * 1_000, isGood)),
+      ...Array.from({ length: times }, (_, turn) =>
+        exchangeOf("close", 0, at(1) + turn * 5_000, false, fault),
+      ),
+    ],
     activities: [],
     source: { pair: () => pair },
     stays: Array.from({ length: readers }, (_, id) =>
@@ -208,6 +218,13 @@ describe("what a subscriber is held to", () => {
     };
     expect(await isHeldTo([-20, false], [-20, false], [-20, true])).toBe(false);
     expect(await isHeldTo([-20, false], [-20, false], [-20, true], [-20, true])).toBe(true);
+  });
+
+  it("is a history though each of its polls loses a connection, and not while the polls fail that it begins behind", async () => {
+    const all = (fault: string) => ({ since: at(9), held: [], failed: [120, fault] as const });
+    expect((await judge(all("closed connection"))).breaches).toEqual([]);
+    expect((await judge(all("closed connection"))).wasPossible).toBe(true);
+    expect((await judge(all("503"))).wasPossible).toBe(false);
   });
 
   it("is nothing that only an answer has shown which is cut, stale or struck, or was asked for one row", async () => {

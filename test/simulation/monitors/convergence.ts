@@ -1,5 +1,6 @@
 import type { Candle, CandleEvent } from "../../../src/index.js";
 import { type Intervals, intervalsOf } from "../calendar.js";
+import { CLOSED } from "../connections.js";
 import { isProbe } from "../economy/answers.js";
 import type { FeedPlan, WatcherPlan } from "../plan.js";
 import { askedBy, asksFor, covers, isUnreadable, type Look } from "../reads.js";
@@ -182,9 +183,10 @@ class Comparison {
     const { pairAddress, timeframe, currency } = this.#plan.feed.series;
     const series = `${pairAddress} ${timeframe} ${currency}`;
     const asked = this.#log.exchanges.filter(
-      ({ url, priority, sent, told }) =>
-        // The poll that a history begins behind may fail with the question for a candle from before.
-        (priority === "history" || told?.isGood === false) &&
+      ({ url, priority, sent, told, faults }) =>
+        // The poll that a history begins behind may fail with the question for a candle from before; none fails with what a
+        // closed connection has lost, as that is sent again at once.
+        (priority === "history" || (told?.isGood === false && !faults.includes(CLOSED))) &&
         sent >= this.#stay.joined &&
         sent <= this.#end &&
         // Where the pair was created is asked for, too.

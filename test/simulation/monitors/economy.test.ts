@@ -29,6 +29,8 @@ interface Asked {
   readonly priority?: "history";
   /** Absent where the request failed. */
   readonly rows?: readonly number[];
+  /** What it failed with. */
+  readonly error?: { readonly path: readonly string[] };
   readonly limit?: number;
 }
 
@@ -44,7 +46,7 @@ async function breachesOf(
   requests: readonly Asked[],
   { quirks = {}, lastSwap = Number.POSITIVE_INFINITY }: Market = {},
 ): Promise<string[]> {
-  const exchanges = requests.map(({ at, from, to, priority, rows, limit = 1_000 }, number) => {
+  const exchanges = requests.map(({ at, from, to, priority, rows, error, limit = 1_000 }, number) => {
     const order = number + 1;
     const sent = at + 20 * number;
     const series = `timeframe=${SERIES.timeframe}&currency=${SERIES.currency}`;
@@ -68,7 +70,7 @@ async function breachesOf(
       priority: priority ?? "close",
       headers: { date: Math.floor(sent / 1_000) * 1_000 },
       body: JSON.stringify({ result: rows?.map(row) }),
-      told: { order, isGood: rows !== undefined },
+      told: { order, isGood: rows !== undefined, error },
     } as unknown as Exchange;
   });
   const stays = watchers.map((plan) => ({ plan, joined: START + plan.from, left: START + plan.until }));
@@ -154,6 +156,20 @@ describe("a poll", () => {
     const watch = [watching(10 * MINUTE)];
     expect(await breachesOf(watch, [look(JOINED + 1), failed, later(8_000), ...others])).toEqual([]);
     expect(await breachesOf(watch, [look(JOINED + 1), failed, ...hasty, ...others])).toHaveLength(1);
+  });
+
+  it("asks twice more, and at once, where a cursor leads nowhere", async () => {
+    const isTooMuch = async (times: number, error: NonNullable<Asked["error"]>) => {
+      const asked = closings(30).flatMap(({ rows, ...lost }) => [
+        ...Array.from({ length: times }, (_, at) => ({ ...lost, error, at: lost.at + at * 1_000 })),
+        { ...lost, rows: rows!, at: lost.at + times * 1_000 },
+      ]);
+      const breaches = await breachesOf([watching(31 * MINUTE)], [look(JOINED + 1), ...asked]);
+      return breaches.some((what) => what.includes("for ohlcv"));
+    };
+    expect(await isTooMuch(2, { path: ["cursor"] })).toBe(false);
+    expect(await isTooMuch(3, { path: ["cursor"] })).toBe(true);
+    expect(await isTooMuch(2, { path: ["result"] })).toBe(true);
   });
 
   it("may look for the beginning of a pair that shows no candle, and of no other", async () => {

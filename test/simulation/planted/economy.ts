@@ -4,11 +4,11 @@ import type { PlantedFault } from "./planted-fault.js";
 export const ECONOMY_FAULTS: readonly PlantedFault[] = [
   {
     name: "reads each part of a history twice",
-    file: "candles/read/forward.ts",
-    find: "page = await pages.read({ from, to, anchors, searchUntil: end, ...limitOf(stride) }, options);",
+    file: "candles/read/forward-walk.ts",
+    find: "const page = await this.#pages.read(part, options);",
     replace:
-      "await pages.read({ from, to, anchors, searchUntil: end, ...limitOf(stride) }, options).catch(() => {});\n" +
-      "      page = await pages.read({ from, to, anchors, searchUntil: end, ...limitOf(stride) }, options);",
+      "await this.#pages.read(part, options).catch(() => {});\n" +
+      "      const page = await this.#pages.read(part, options);",
     seeds: [5],
   },
   {
@@ -37,10 +37,10 @@ export const ECONOMY_FAULTS: readonly PlantedFault[] = [
   {
     name: "asks for each closing twice",
     file: "poll/poller.ts",
-    find: "const due = this.#dueAgain(step);",
+    find: "const due = isCopy ? undefined : this.#dueAgain(step);",
     replace:
       'const isOnce = asks === 0 && this.#slot.kind === "close";\n' +
-      "      const due = this.#dueAgain(step) ?? (isOnce ? scheduler.now() : undefined);",
+      "      const due = (isCopy ? undefined : this.#dueAgain(step)) ?? (isOnce ? scheduler.now() : undefined);",
     seeds: [2, 3],
   },
   {

@@ -1,0 +1,91 @@
+import type { PairstreamError } from "../../errors.js";
+import type { Intervals } from "../../timeframe.js";
+import { EARLIEST } from "./beginning.js";
+import type { CandleBook } from "./book.js";
+import type { Doubt } from "./judge.js";
+import type { Page, ReadOptions, SeriesPages, Wanted } from "./pages.js";
+import {
+  coveredBy,
+  endOfRange,
+  FIRST_STRIDE,
+  isSilent,
+  limitOf,
+  type Stride,
+  strideAfter,
+  strideOver,
+} from "./stride.js";
+
+/** How far a series has been read. */
+type Place = Pick<CandleBook, "finalUntil" | "anchors" | "silence" | "epoch">;
+
+/** How a series is read on: it keeps how far to go next and what pages have told of what follows, also where one fails. */
+export class ForwardWalk {
+  readonly #pages: SeriesPages;
+  readonly #intervals: Intervals;
+  #stride: Stride = FIRST_STRIDE;
+  /** What pages have told of the ends of ranges, the nearest one last: they are read up to the first row of that. */
+  readonly #ends: Page[] = [];
+  /** An answer that begins with a silence: it counts once another one has shown that, too. */
+  #waiting: Page | undefined;
+  /** What has cut the last answer short. */
+  #failure: PairstreamError | undefined;
+
+  constructor(pages: SeriesPages, intervals: Intervals) {
+    this.#pages = pages;
+    this.#intervals = intervals;
+  }
+
+  /** The next answer about what is wanted, all of it or its beginning. Rejects with what has cut the last one short. */
+  async next(place: Place, wanted: Omit<Wanted, "mostCandles">, options: ReadOptions): Promise<Page> {
+    const failure = this.#failure;
+    this.#failure = undefined;
+    if (failure !== undefined) throw failure;
+    const { silence, epoch } = place;
+    const { from, to: end } = wanted;
+    const isConfirming = this.#waiting !== undefined && silence !== undefined;
+    const waiting = isConfirming || this.#waiting?.epoch !== epoch ? undefined : this.#waiting;
+    if (!isConfirming) this.#waiting = undefined;
+    const kept = waiting ?? this.#endAt(place, end);
+    if (kept !== undefined) return kept;
+    const intervals = this.#intervals;
+    for (;;) {
+      const known = Math.min(end, intervals.end(this.#ends.at(-1)?.from ?? end));
+      const to = isConfirming
+        ? Math.min(intervals.end(silence.until), known)
+        : endOfRange(intervals, this.#stride, from, this.#pages.beginning.start ?? EARLIEST, known);
+      const endAt = to < end ? undefined : wanted.endAt;
+      const part = { ...wanted, to, endAt, searchUntil: end, ...limitOf(this.#stride) };
+      const page = await this.#pages.read(part, options);
+      if (page === undefined || page.from > from) {
+        if (page !== undefined) this.#ends.push(page);
+        this.#stride = strideAfter(coveredBy(this.#stride, intervals, { from, to }), undefined);
+      } else if (!isConfirming && isSilent(page) && page.to < end) {
+        this.#stride = strideOver(this.#stride, page.to);
+      } else {
+        this.#failure = page.to < end ? page.failure : undefined;
+        return page;
+      }
+      if (page?.failure !== undefined) throw page.failure;
+    }
+  }
+
+  /** Takes note of why the last answer leaves something open. */
+  note(page: Page, doubt: Doubt | undefined): void {
+    if (doubt === "silence") this.#waiting ??= page;
+    else if (doubt === undefined && this.#waiting === undefined)
+      this.#stride = strideAfter(coveredBy(this.#stride, this.#intervals, page), page);
+  }
+
+  /** The end of a range that has been told, once all before its first candle is read, and the newest of that is this candle. */
+  #endAt({ finalUntil, anchors, epoch }: Place, until: number): Page | undefined {
+    while (this.#ends.length > 0) {
+      const page = this.#ends.at(-1)!;
+      if (page.from >= finalUntil && page.to <= until) return undefined;
+      this.#ends.pop();
+      const follows = page.from === anchors.at(-1) && this.#intervals.end(page.from) === finalUntil;
+      if (follows && page.to <= until && page.epoch === epoch)
+        return { ...page, from: finalUntil, lacking: new Set(), failure: undefined };
+    }
+    return undefined;
+  }
+}
