@@ -1,6 +1,5 @@
 import type { CallNews } from "../client/core.js";
 import type { PairstreamError } from "../errors.js";
-import { isUnknown } from "./fatal.js";
 
 /** How long a part that has begun has to be in trouble before that is said, and good answers without a candle, in ms. */
 const PATIENCE = 60_000;
@@ -20,17 +19,21 @@ const UNASKED = {
 };
 const BLANK = "good answers for a minute, but no swaps seen; is it the pair's address?";
 const ASKS_ON = "it goes on asking";
-const MAY_END = "; after a minute of such answers it ends, unless whenMissing says to wait";
+const MAY_END = "; after a minute of such answers it ends: whenMissing can say to wait";
 
 /** What is heard of a part of a stream: of its poll, or of the history of one who watches it. */
 export type Happening =
   | CallNews
-  /** All attempts have failed. It asks again after `again` ms, or ends where that is absent. */
+  /**
+   * All attempts have failed. It asks again after `again` ms, or ends where that is absent. `mayEnd`: whether it ends for
+   * somebody once there are more of the kind.
+   */
   | {
       readonly type: "failure";
       readonly error: PairstreamError;
       readonly failures: number;
       readonly again?: number;
+      readonly mayEnd?: boolean;
     }
   /** There is no answer, and there should be one by now. */
   | { readonly type: "late" }
@@ -111,7 +114,7 @@ export class Hearing {
   hear(part: Part, what: Happening, now: number): void {
     const { failure, hasBegun } = part;
     const fail = (again?: number, error?: PairstreamError, failures = 1, isLast = false) => {
-      const mayEnd = part.isPoll && !part.hasBegun && error !== undefined && isUnknown(error);
+      const mayEnd = what.type === "failure" && what.mayEnd === true;
       const then = again === undefined ? ASKS_ON : asksAgain(again, now) + (mayEnd ? MAY_END : "");
       const next = isLast ? "the stream ends" : then;
       part.failure = { since: failure?.since ?? now, error, failures, next, isLast };

@@ -174,7 +174,8 @@ export class Poller<State> implements RunningPoll {
     // Nothing goes out while a 429 stops the client.
     const pause = failure instanceof RateLimitError ? (failure.retryAfter ?? 0) : 0;
     const again = Math.max(pause, due - this.#core.scheduler.now());
-    this.#tell?.({ type: "failure", error: failure, failures: this.#feed.failures, again });
+    const mayEnd = this.#isMissing(failure) && [...this.#views].some(({ isHasty }) => isHasty);
+    this.#tell?.({ type: "failure", error: failure, failures: this.#feed.failures, again, mayEnd });
   }
 
   /** Asks until an answer has told all there is: twice more at most, and not once the next slot has come. */
