@@ -1,6 +1,6 @@
 import { asyncScheduler, type SchedulerLike } from "rxjs";
 import { checkNumber } from "../../contract/input.js";
-import { checkNames } from "../../contract/names.js";
+import { checkNames, checkScheduler } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import type { NatsConnection } from "./nats.js";
 
@@ -40,13 +40,7 @@ export function checkNatsOptions(options: StreamOptions, more: readonly string[]
   if (typeof name !== "string" || !NAME.test(name)) {
     throw new InvalidInputError("name", "1 to 32 letters, digits, _ or -", "is not such a text");
   }
-  if (typeof scheduler?.now !== "function" || typeof scheduler.schedule !== "function") {
-    throw new InvalidInputError(
-      "scheduler",
-      "an RxJS scheduler, with now and schedule",
-      "is not a scheduler",
-    );
-  }
+  checkScheduler(scheduler);
   if (replicas !== undefined) checkNumber("replicas", replicas, { min: 1, max: 5, integer: true });
   if (retention !== undefined) checkNumber("retention", retention, { min: 1_000, unit: "ms" });
   return { name, scheduler, replicas, retention };

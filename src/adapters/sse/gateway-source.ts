@@ -116,18 +116,22 @@ export function gatewaySource(url: string | URL, options: GatewaySourceOptions =
 
 const isStatus = (event: object): event is FeedStatus => "state" in event;
 
-type Statuses = ReplaySubject<FeedStatus>;
+/** A connection that is open for events, and the status that has come over it. */
+interface Shown {
+  readonly address: string;
+  readonly statuses: Observable<FeedStatus>;
+}
 
-/** The connections that are open for events, by address: a status listens to one of them where there is one. */
+/** The connections that are open for events: a status listens to one of the same address where there is one. */
 class Connected {
-  readonly #open = new Map<string, BehaviorSubject<readonly Statuses[]>>();
+  readonly #open = new BehaviorSubject<readonly Shown[]>([]);
 
   /** The same events; while somebody listens, a status of that address needs no connection of its own. */
   shown<E extends object>(address: string, events: Observable<E | FeedStatus>): Observable<E | FeedStatus> {
     return defer(() => {
-      const statuses: Statuses = new ReplaySubject(1);
-      const open = this.#at(address);
-      open.next([...open.value, statuses]);
+      const statuses = new ReplaySubject<FeedStatus>(1);
+      const shown: Shown = { address, statuses };
+      this.#open.next([...this.#open.value, shown]);
       return events.pipe(
         tap({
           next: (event) => {
@@ -135,37 +139,20 @@ class Connected {
           },
           error: (error) => statuses.error(error),
         }),
-        finalize(() => {
-          open.next(open.value.filter((one) => one !== statuses));
-          this.#tidy(address);
-        }),
+        finalize(() => this.#open.next(this.#open.value.filter((one) => one !== shown))),
       );
     });
   }
 
   /** The status at an address; `own`: the events of a connection of its own, for as long as there is no other. */
   statusOf(address: string, own: Observable<object>): Observable<FeedStatus> {
-    return defer(() =>
-      this.#at(address).pipe(
-        map(([first]) => first),
-        distinctUntilChanged(),
-        switchMap((statuses) => statuses ?? own.pipe(filter(isStatus))),
-        startWith(STARTING),
-        distinctUntilChanged(isSameStatus),
-        finalize(() => this.#tidy(address)),
-      ),
+    return this.#open.pipe(
+      map((open) => open.find((one) => one.address === address)?.statuses),
+      distinctUntilChanged(),
+      switchMap((statuses) => statuses ?? own.pipe(filter(isStatus))),
+      startWith(STARTING),
+      distinctUntilChanged(isSameStatus),
     );
-  }
-
-  #at(address: string): BehaviorSubject<readonly Statuses[]> {
-    const known = this.#open.get(address) ?? new BehaviorSubject<readonly Statuses[]>([]);
-    this.#open.set(address, known);
-    return known;
-  }
-
-  #tidy(address: string): void {
-    const open = this.#open.get(address);
-    if (open !== undefined && open.value.length === 0 && !open.observed) this.#open.delete(address);
   }
 }
 
