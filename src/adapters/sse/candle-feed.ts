@@ -150,10 +150,11 @@ export class CandleFeed extends Feed {
     const run: Run = { reach, epoch, streams, ...untold };
     this.#latest = run;
     const watched = reach === undefined ? options : { ...options, since: reach };
-    const told = merge(
-      source.candles(watched).pipe(tap((event) => this.#takeCandle(run, event))),
-      source.status(watched).pipe(tap((status) => this.#takeStatus(run, status))),
-    );
+    const told = () =>
+      merge(
+        source.candles(watched).pipe(tap((event) => this.#takeCandle(run, event))),
+        source.status(watched).pipe(tap((status) => this.#takeStatus(run, status))),
+      );
     this.follow(streams, told, () => {
       if (run !== this.#latest) return false;
       this.#settle(run, Infinity);

@@ -1,4 +1,4 @@
-import { type Observable, type SchedulerLike, Subscription } from "rxjs";
+import { defer, type Observable, type SchedulerLike, Subscription } from "rxjs";
 import type { CandleWatch } from "../../candles/options.js";
 import type { FeedStatus } from "../../feed-status.js";
 import type { PairSource } from "../../source.js";
@@ -68,8 +68,11 @@ export abstract class Feed {
     this.#streams.unsubscribe();
   }
 
-  /** Follows a source as `streams`. If it fails, the channel ends, and if it completes, where `complete` says so. */
-  protected follow(streams: Subscription, told: Observable<unknown>, complete = () => true): void {
+  /**
+   * Follows a source as `streams`. If it fails, or refuses what it is asked for, the channel ends, and if it completes, where
+   * `complete` says so.
+   */
+  protected follow(streams: Subscription, told: () => Observable<unknown>, complete = () => true): void {
     const end = (text: string) => {
       this.#ending = text;
       this.close();
@@ -77,7 +80,7 @@ export abstract class Feed {
     };
     this.#streams.add(streams);
     streams.add(
-      told.subscribe({
+      defer(told).subscribe({
         next: () => this.#options.onChange(),
         error: (error: unknown) => end(writeMessage("error", toWireError(error))),
         complete: () => {

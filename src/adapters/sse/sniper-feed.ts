@@ -2,6 +2,7 @@ import { merge, Subscription, tap } from "rxjs";
 import type { Sniper } from "../../contract/model.js";
 import type { FeedStatus } from "../../feed-status.js";
 import { SniperFold, type SniperNews } from "../../snipers/fold.js";
+import type { SniperLook } from "../../snipers/look.js";
 import type { SniperWatch } from "../../snipers/watch.js";
 import { Feed, type FeedOptions, type Viewer } from "./feed.js";
 import { writeMessage, writeWallet } from "./wire.js";
@@ -34,19 +35,17 @@ export class SniperFeed extends Feed {
     if (this.#isFollowed) return;
     this.#isFollowed = true;
     const { source, options, scheduler } = this.#options;
-    const looks = source.sniperReport(options).pipe(
-      tap((look) => {
-        this.clock.hear(look.observedAt, scheduler.now());
-        this.#fold.take(look);
-      }),
+    const take = (look: SniperLook) => {
+      this.clock.hear(look.observedAt, scheduler.now());
+      this.#fold.take(look);
+    };
+    const takeStatus = (status: FeedStatus) => {
+      this.#reportedAt = status.coveredUntil ?? this.#reportedAt;
+      this.#status = status;
+    };
+    this.follow(new Subscription(), () =>
+      merge(source.sniperReport(options).pipe(tap(take)), source.status(options).pipe(tap(takeStatus))),
     );
-    const statuses = source.status(options).pipe(
-      tap((status) => {
-        this.#reportedAt = status.coveredUntil ?? this.#reportedAt;
-        this.#status = status;
-      }),
-    );
-    this.follow(new Subscription(), merge(looks, statuses));
   }
 
   startFor(): number | undefined {
