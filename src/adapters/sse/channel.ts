@@ -9,6 +9,8 @@ export interface ChannelOptions {
   readonly scheduler: SchedulerLike;
   /** What it tells; `onChange` is to be called after every change. */
   feed(onChange: () => void): Feed;
+  /** Called once its streams have ended. Whoever comes then is told how. */
+  onEnd(): void;
 }
 
 /** What one response needs besides its request. */
@@ -44,7 +46,9 @@ export class Channel {
     this.#options = options;
     this.#feed = options.feed(() => {
       for (const connection of this.#open.keys()) connection.flush();
-      if (this.#feed.ending !== undefined) this.#heartbeats.unsubscribe();
+      if (!this.hasEnded) return;
+      this.#heartbeats.unsubscribe();
+      options.onEnd();
     });
     this.#beatAt = scheduler.now();
     const beat = () => {
@@ -56,6 +60,10 @@ export class Channel {
       beat();
       this.schedule(undefined, heartbeat);
     }, heartbeat);
+  }
+
+  get hasEnded(): boolean {
+    return this.#feed.ending !== undefined;
   }
 
   /**

@@ -14,22 +14,15 @@ import {
 } from "rxjs";
 import { checkHistory } from "../../candles/history.js";
 import { makingOf } from "../../candles/making.js";
-import {
-  type CandleWatch,
-  checkWatch,
-  DEFAULT_SETTLE,
-  WATCH_NAMES,
-  type WatchOptions,
-} from "../../candles/options.js";
+import { type CandleWatch, checkWatch, DEFAULT_SETTLE, type WatchOptions } from "../../candles/options.js";
 import type { Series } from "../../contract/model.js";
-import { SERIES_NAMES } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import { type FeedStatus, isCandleWatch, isSameStatus } from "../../feed-status.js";
 import { refuseKnown } from "../../snipers/known.js";
 import { checkSniperWatch, type SniperWatch } from "../../snipers/watch.js";
 import type { PairSource } from "../../source.js";
 import { CandleMirror } from "./candle-mirror.js";
-import { readGatewayHistory } from "./history-request.js";
+import { queryOf, readGatewayHistory } from "./history-request.js";
 import { longerStatus, madeOf, servedOptions } from "./longer.js";
 import { readLonger } from "./longer-history.js";
 import { type Part, STARTING } from "./mirror.js";
@@ -159,11 +152,9 @@ class Connected {
 function candlesAddress(given: Series & WatchOptions, watch: CandleWatch): string {
   const asked = servedOptions(given, watch);
   const { since } = checkWatch(asked);
-  const names = [...SERIES_NAMES, ...WATCH_NAMES.filter((name) => name !== "since")] as const;
-  const values = names.map((name) => [name, asked[name]] as const);
-  const start =
-    typeof since === "object" ? (["since.candles", since.candles] as const) : (["since", since] as const);
-  return `/candles?${queryOf([...values, start])}`;
+  const candles = typeof since === "object" ? since.candles : undefined;
+  const start = { since: candles === undefined ? since : undefined, "since.candles": candles };
+  return `/candles?${queryOf({ ...asked, ...start })}`;
 }
 
 function snipersAddress(asked: SniperWatch): string {
@@ -172,13 +163,7 @@ function snipersAddress(asked: SniperWatch): string {
   if (asked.missingPace !== undefined) {
     throw new InvalidInputError("missingPace", "nothing at a gateway, which chooses it", "is given");
   }
-  const names = ["pairAddress", "blocksAfterCreation", "every", "whenMissing"] as const;
-  return `/snipers?${queryOf(names.map((name) => [name, asked[name]] as const))}`;
-}
-
-function queryOf(values: readonly (readonly [name: string, value: unknown])[]): string {
-  const given = values.filter(([, value]) => value !== undefined);
-  return new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return `/snipers?${queryOf(asked)}`;
 }
 
 function baseOf(url: string): string {
