@@ -4,6 +4,7 @@ import {
   defer,
   dematerialize,
   distinctUntilChanged,
+  EMPTY,
   filter,
   finalize,
   map,
@@ -142,7 +143,13 @@ function followCandles(
   const start = since === undefined ? undefined : startAfterLongPause(watch, since, scheduler.now());
   told.begin(start);
   const take = mergeMap((event: CandleEvent) => told.take(event));
-  const resumed = (from: number | undefined) => {
+  const isLong = since !== undefined && start !== undefined;
+  const missed = isLong
+    ? missedCandles(source, watch, { from: since, to: start }, scheduler).pipe(take)
+    : EMPTY;
+  const resumed = defer(() => {
+    // Flat candles follow from a candle before them.
+    const from = start === undefined || watch.fillGaps ? told.since : start;
     const options = from === undefined ? asked : { ...asked, since: from };
     const gone = source.status(options).pipe(
       filter(({ state }) => state === "live"),
@@ -156,14 +163,8 @@ function followCandles(
       filter(({ kind }) => kind === "N"),
     );
     return merge(source.candles(options).pipe(take, materialize()), gone).pipe(dematerialize());
-  };
-  if (since === undefined || start === undefined) return resumed(since);
-  const missed = missedCandles(source, watch, { from: since, to: start }, scheduler).pipe(take);
-  // Flat candles follow from a candle before them.
-  return concat(
-    missed,
-    defer(() => resumed(watch.fillGaps ? told.since : start)),
-  );
+  });
+  return concat(missed, resumed);
 }
 
 type Coverage = Pick<FeedStatus, "coveredFrom" | "coveredUntil">;
