@@ -4,7 +4,7 @@ import { type CheckedHistory, checkHistory, type HistoryQuery } from "../../../c
 import { checkWatch } from "../../../candles/options.js";
 import { windowStart } from "../../../candles/rules.js";
 import type { Series } from "../../../contract/model.js";
-import { raced } from "../silence.js";
+import { raced } from "../raced.js";
 import type { Behind } from "./behind.js";
 import type { Fixed } from "./options.js";
 
