@@ -2,7 +2,6 @@ import { merge, Subscription, tap } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
 import { CandleFold } from "../../candles/fold.js";
 import { checkWatch, type WatchOptions } from "../../candles/options.js";
-import type { FoldRow } from "../../candles/reader-fold.js";
 import type { Series } from "../../contract/model.js";
 import type { FeedStatus } from "../../feed-status.js";
 import { Feed, type FeedOptions, type Viewer } from "./feed.js";
@@ -15,7 +14,7 @@ import {
   startOf,
   type Told,
 } from "./reach.js";
-import { writeCandle, writeMessage, writeStatus } from "./wire.js";
+import { writeCandle, writeMessage } from "./wire.js";
 
 /** How many candles are kept: twice the history, and at least and at most so many. */
 const KEPT = { least: 1_000, most: 100_000 };
@@ -50,7 +49,6 @@ export class CandleFeed extends Feed {
   readonly #options: CandleFeedOptions;
   readonly #rules: ReachRules;
   readonly #fold: CandleFold;
-  readonly #texts = new WeakMap<FoldRow, string>();
   /** The last run that has told its history, and the last one of all. */
   #settled: Run | undefined;
   #latest: Run | undefined;
@@ -91,26 +89,24 @@ export class CandleFeed extends Feed {
     return startOf(since, candles, this.#nowAt(cameAt), this.#rules);
   }
 
-  status({ since }: Viewer, start: number | undefined): string | undefined {
+  protected statusFor({ since }: Viewer, start: number | undefined): FeedStatus | undefined {
     const { status, reach } = (start === undefined ? this.#latest : this.#settled) ?? {};
-    if (status === undefined) return undefined;
-    if (start === undefined) return this.statusText("waiting", status);
+    if (status === undefined || start === undefined) return status;
     const { coveredFrom = start, coveredUntil = start } = status;
     const isOwn = since === undefined || JSON.stringify(since) === JSON.stringify(reach);
-    if (isOwn || coveredFrom >= start) return this.statusText("status", status);
     // What the stream covers for others this viewer does not get.
-    return writeStatus("status", { ...status, coveredFrom: Math.min(start, coveredUntil) });
+    return isOwn || coveredFrom >= start ? status : { ...status, coveredFrom: Math.min(start, coveredUntil) };
   }
 
   snapshot(start: number): readonly string[] {
     const from = Math.max(start, this.#fold.after + 1);
     const facts = { from, keep: this.#keep, observedAt: this.#observedAt, now: this.now };
     const opening = writeMessage("snapshot", facts);
-    return [opening, ...this.#fold.rows(from).map((row) => this.#textOf(row))];
+    return [opening, ...this.#fold.rows(from).map((row) => this.textOf(row, writeCandle))];
   }
 
   since(version: number, start: number): readonly string[] | undefined {
-    return this.#fold.since(version, start)?.map((row) => this.#textOf(row));
+    return this.#fold.since(version, start)?.map((row) => this.textOf(row, writeCandle));
   }
 
   /** The service's clock as far as it is known, when the channel's own showed that. */
@@ -187,15 +183,5 @@ export class CandleFeed extends Feed {
     run.isSettled = true;
     this.#settled?.streams.unsubscribe();
     this.#settled = run;
-  }
-
-  #textOf(row: FoldRow): string {
-    const known = this.#texts.get(row);
-    if (known !== undefined) return known;
-    const { candle, isRemoved, status, revision, live, due, received, observedAt } = row;
-    const removed = isRemoved ? { isRemoved } : {};
-    const text = writeCandle({ candle, ...removed, status, revision, live, due, received, observedAt });
-    this.#texts.set(row, text);
-    return text;
   }
 }
