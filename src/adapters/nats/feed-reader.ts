@@ -31,7 +31,7 @@ export type FeedSignal<M> =
     }
   /** All that is stored has come. */
   | { readonly type: "read" }
-  /** Whether the collector that has told the last status answers. */
+  /** Whether the collector that has told the last status answers, or nobody has told one so far. */
   | { readonly type: "alive"; readonly isAlive: boolean };
 
 /** What a reader wants of a feed. */
@@ -197,13 +197,15 @@ class FeedReader<M extends Stamped> {
     readAll().catch((error) => this.#fail(error));
   }
 
-  /** Warns, once, if nobody has told of the feed by the time that a collector would have been missed. */
+  /** Tells so if nobody has told of the feed by the time that a collector would have been missed. */
   #missPublisher(): void {
     const { settings, feed, plan } = this.#of;
-    if (plan.parse === undefined) return;
     const { scheduler } = settings;
-    const missing = callAfter(scheduler, scheduler.now(), MISSED_AFTER * HEARTBEAT, () => {
-      if (this.#publisher === undefined) warnProcess(`Nobody publishes ${feed.key} so far`, UNPUBLISHED);
+    const wait = MISSED_AFTER * (plan.heartbeat ?? HEARTBEAT);
+    const missing = callAfter(scheduler, scheduler.now(), wait, () => {
+      if (this.#publisher !== undefined) return;
+      if (plan.parse !== undefined) warnProcess(`Nobody publishes ${feed.key} so far`, UNPUBLISHED);
+      this.#tell({ type: "alive", isAlive: false });
     });
     this.#listening.add(missing);
   }

@@ -77,14 +77,12 @@ export function natsSource(connection: NatsConnection, options: NatsSourceOption
     candles: (asked) => {
       const watch = checkWatch(asked);
       if (watch.fillGaps) throw new InvalidInputError("fillGaps", "false over NATS", "is true");
-      const { series, since, rules } = watch;
-      const { intervals } = rules;
       return defer(() => {
         const one = { key: keyOf(watch) };
         const told = () => reading.next(reading.value.filter((other) => other !== one));
         reading.next([...reading.value, one]);
         const terms = { told, check: refuseOther(asked) };
-        return candlesOf(connection, settings, { series, intervals, since }, terms).pipe(finalize(told));
+        return candlesOf(connection, settings, watch, terms).pipe(finalize(told));
       });
     },
     snipers: (asked) => looks(asked).pipe(mergeMap(({ events }) => events)),

@@ -242,16 +242,14 @@ export class Store {
   }
 
   /**
-   * Creates a consumer. Resolves with how many messages wait for it, and when it was created by the server's clock. One
-   * that nobody has answered for is deleted.
+   * Creates a consumer. Resolves with how many messages wait for it. One that nobody has answered for is deleted.
    */
   async addConsumer(
     stream: string,
     config: Partial<ConsumerConfig> & { readonly name: string },
-  ): Promise<{ pending: number; time: number }> {
+  ): Promise<number> {
     try {
-      const { num_pending, created } = await this.#manager.consumers.add(stream, config);
-      return { pending: num_pending, time: Date.parse(created) };
+      return (await this.#manager.consumers.add(stream, config)).num_pending;
     } catch (error) {
       // It may be there all the same. While a cluster still agrees on it, it is not found: then it is deleted again.
       if (error instanceof Error && error.name === "TimeoutError")
