@@ -21,8 +21,8 @@ import {
   type StatusRecord,
 } from "./message.js";
 import { coveredFromStatus, keptStatus } from "./statuses.js";
-import { isCandleToken, STATUS, walletToken } from "./subjects.js";
-import type { Content, Known, Offer, ReadStored } from "./writer.js";
+import { isCandleToken, walletToken } from "./subjects.js";
+import type { Content, Known, Offer } from "./writer.js";
 
 /** The options for `watchCandles` or `watchSnipers`. */
 export type CollectedWatch = (Series & WatchOptions) | SniperWatch;
@@ -43,7 +43,8 @@ export interface FeedKind {
   isKnown(last: string): boolean;
   /** Where the candle of a subject begins; `Infinity` for a wallet. */
   timestampOf(last: string): number;
-  readonly read: ReadStored;
+  /** What a message about a candle or a wallet says. */
+  read(text: string): Omit<Known, "sequence">;
   /** What a message says besides, once what it is about is gone. */
   readonly removal: object;
   /** From which instant on what is stored may still change; -Infinity: all of it. */
@@ -81,11 +82,9 @@ function candleKind(watch: Series & WatchOptions, { client, retention, scheduler
     rules: { every, settle, revisionWindow, weekStart },
     isKnown: isCandleToken,
     timestampOf: Number,
-    read: (last, text) => {
-      if (last === STATUS) return readKnownStatus(text);
+    read: (text) => {
       const record = readCandleMessage(text);
-      const { epoch, revision, observedAt } = record;
-      return { epoch, revision, observedAt, ...contentOf(record) };
+      return knownOf(record, contentOf(record));
     },
     removal: { removed: true },
     changeableFrom: (status) => {
@@ -109,13 +108,8 @@ function candleKind(watch: Series & WatchOptions, { client, retention, scheduler
           const { type, candle, status, observedAt, live } = event;
           from = Math.min(from, candle.timestamp);
           const due = dueOf(event, observedAt);
-          const content = contentOf({
-            candle,
-            status,
-            removed: trueIf(type === "removed"),
-            due,
-            late: trueIf(!live),
-          });
+          const removed = trueIf(type === "removed");
+          const content = contentOf({ candle, status, removed, due, late: trueIf(!live) });
           return { offers: [[String(candle.timestamp), { observedAt, ...content }]] };
         }),
       );
@@ -141,11 +135,9 @@ function sniperKind(watch: SniperWatch, { client, scheduler }: AskingMeans): Fee
     rules: { every },
     isKnown: () => true,
     timestampOf: () => Infinity,
-    read: (last, text) => {
-      if (last === STATUS) return readKnownStatus(text);
+    read: (text) => {
       const record = readWalletMessage(text);
-      const { epoch, revision, observedAt, walletAddress, wallet } = record;
-      return { epoch, revision, observedAt, ...walletContent(walletAddress, wallet) };
+      return knownOf(record, walletContent(record.walletAddress, record.wallet));
     },
     removal: { wallet: null },
     changeableFrom: () => -Infinity,
@@ -174,7 +166,11 @@ function walletContent(walletAddress: string, wallet: Sniper | null): Omit<Conte
   return { body: walletText(walletAddress, wallet), isRemoval: isGone, isOver: isGone };
 }
 
-function readKnownStatus(text: string): Omit<Known, "sequence"> {
-  const { epoch, revision, observedAt } = readStatusMessage(text);
-  return { epoch, revision, observedAt, body: "", isRemoval: false, isOver: false };
+/** What a status says, as far as a writer needs it. */
+export function readKnownStatus(text: string): Omit<Known, "sequence"> {
+  return knownOf(readStatusMessage(text), { body: "", isRemoval: false, isOver: false });
+}
+
+function knownOf({ epoch, revision, observedAt }: Stamped, content: Omit<Content, "observedAt">) {
+  return { epoch, revision, observedAt, ...content };
 }

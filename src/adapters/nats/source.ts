@@ -11,6 +11,7 @@ import {
 import { checkHistory } from "../../candles/history.js";
 import { type CandleWatch, checkWatch } from "../../candles/options.js";
 import type { Candle } from "../../contract/model.js";
+import { checkMethods } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import { type FeedStatus, isCandleWatch, isSameStatus } from "../../feed-status.js";
 import { refuseKnown } from "../../snipers/known.js";
@@ -55,8 +56,8 @@ export interface NatsSourceOptions extends NatsOptions {
 export function natsSource(connection: NatsConnection, options: NatsSourceOptions = {}): PairSource {
   checkConnection(connection);
   const { history, ...named } = options;
-  if (history !== undefined && typeof history?.history !== "function") {
-    throw new InvalidInputError("history", "a PairSource, or what has its history", "is not such a source");
+  if (history !== undefined) {
+    checkMethods("history", "a PairSource, or what has its history", history, ["history"]);
   }
   const settings = checkNatsOptions(named, ["scheduler"]);
   /** What the streams of candles were asked for that have not told what is stored. */
@@ -64,13 +65,8 @@ export function natsSource(connection: NatsConnection, options: NatsSourceOption
   const looks = (asked: SniperWatch) => {
     refuseKnown(asked, "over NATS");
     const { query } = checkSniperWatch(asked);
-    if (asked.missingPace !== undefined) {
-      throw new InvalidInputError(
-        "missingPace",
-        "nothing over NATS, as the collector chooses it",
-        "is given",
-      );
-    }
+    const allowed = "nothing over NATS, as the collector chooses it";
+    if (asked.missingPace !== undefined) throw new InvalidInputError("missingPace", allowed, "is given");
     return looksOf(connection, query, settings, refuseOther(asked));
   };
   return Object.freeze<PairSource>({
