@@ -2,8 +2,8 @@ import { Subscription } from "rxjs";
 import { callAt } from "../../client/timers.js";
 import { shortened } from "../../contract/quote.js";
 import { NetworkError, PairstreamError, TimeoutError } from "../../errors.js";
+import { raced } from "../../latest/raced.js";
 import type { ReceiverOptions } from "./options.js";
-import { raced } from "./raced.js";
 import { errorOfRefusal, LONGEST_REFUSAL } from "./refusal.js";
 
 /** How much of a transport's message an error repeats, in characters. */
