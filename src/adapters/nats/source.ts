@@ -89,7 +89,8 @@ export function natsSource(connection: NatsConnection, options: NatsSourceOption
       const check = refuseOther(asked);
       const statuses = statusesOf(connection, settings, subjectsOf(settings.name, feed), { check });
       return combineLatest([statuses, reading]).pipe(
-        map(([status, all]) => (all.some((one) => one.key === key) ? untold(status) : status)),
+        // What is so now: who is told of a change may have made the next one.
+        map(([status]) => (reading.value.some((one) => one.key === key) ? untold(status) : status)),
         distinctUntilChanged(isSameStatus),
       );
     },

@@ -140,7 +140,8 @@ class Connected {
   /** The status at an address; `own`: the events of a connection of its own, for as long as there is no other. */
   statusOf(address: string, own: Observable<object>): Observable<FeedStatus> {
     return this.#open.pipe(
-      map((open) => open.find((one) => one.address === address)?.statuses),
+      // What is so now: who is told of a change may have made the next one.
+      map(() => this.#open.value.find((one) => one.address === address)?.statuses),
       distinctUntilChanged(),
       switchMap((statuses) => statuses ?? own.pipe(filter(isStatus))),
       startWith(STARTING),
