@@ -99,11 +99,8 @@ export function natsSource(connection: NatsConnection, options: NatsSourceOption
       const stored = await readStored(connection, settings, query, signal);
       if (Array.isArray(stored)) return stored;
       if (history !== undefined) return history.history(query, callOptions);
-      throw new InvalidInputError(
-        "from",
-        `an instant that the stream holds, or the option history of natsSource`,
-        `is older than what is published (${stored})`,
-      );
+      const allowed = "an instant that the stream holds, or the option history of natsSource";
+      throw new InvalidInputError("from", allowed, `is older than what is published (${stored})`);
     },
   });
 }

@@ -23,8 +23,6 @@ export interface ResponseTerms {
   onLeave(): void;
 }
 
-/** After how many heartbeats one who does not read is left. */
-const PATIENCE = 8;
 /** After how many heartbeats that are due and have not come the timers stand still. */
 const MOST_MISSED = 2.5;
 
@@ -82,7 +80,7 @@ export class Channel {
     // What was good enough for it then still is.
     if (resumed?.channel !== this.#id) this.#feed.want(viewer);
     const outlet = new Outlet(this.#feed, { channel: this.#id, heartbeat, viewer, resumed });
-    const connection = new Connection(outlet, { retry, patience: PATIENCE }, (left) => {
+    const connection = new Connection(outlet, retry, (left) => {
       this.#open.delete(left);
       onLeave();
     });

@@ -158,11 +158,8 @@ function fixedOf({ settle, revisionWindow, blocksAfterCreation }: FixedOptions):
 function checkAllow(allow: GatewayOptions["allow"], fixed: Fixed): CheckedGateway["allow"] {
   if (typeof allow === "function") return allow;
   if (typeof allow !== "object" || allow === null || !(Symbol.iterator in allow)) {
-    throw new InvalidInputError(
-      "allow",
-      "a list of series, or a function",
-      `is of type ${allow === null ? "null" : typeof allow}`,
-    );
+    const problem = `is of type ${allow === null ? "null" : typeof allow}`;
+    throw new InvalidInputError("allow", "a list of series, or a function", problem);
   }
   const series = Array.from(allow, (one) => checkSeries(one));
   for (const one of series) checkWatch({ ...one, ...fixed.candles });
