@@ -23,7 +23,7 @@ import { type CandleWatch, checkWatch, type WatchOptions } from "../candles/opti
 import { checkNumber, LONGEST_DELAY } from "../contract/input.js";
 import type { Series } from "../contract/model.js";
 import { checkNames, checkScheduler, checkSource } from "../contract/names.js";
-import { type FeedStatus, isCandleWatch, isSameStatus } from "../feed-status.js";
+import { type FeedStatus, isCandleWatch, isSameStatus, joinedStatus } from "../feed-status.js";
 import { SniperFold } from "../snipers/fold.js";
 import { refuseKnown } from "../snipers/known.js";
 import { checkSniperWatch, type SniperWatch } from "../snipers/watch.js";
@@ -113,10 +113,10 @@ export function pauseWhileHidden(source: PairSource, options: PauseOptions = {})
       source.status(asked);
       const watch = isCandleWatch(asked) ? checkWatch(asked) : undefined;
       return defer(() => {
-        let covered: Coverage = {};
+        let covered: Partial<FeedStatus> = {};
         return whileSeen(() => source.status({ ...asked, ...(watch && startOf(watch)) })).pipe(
           map((status) => {
-            const now = joined(covered, status);
+            const now = joinedStatus(covered, status);
             if (now.state === "live") covered = now;
             return now;
           }),
@@ -165,13 +165,4 @@ function followCandles(
     return merge(source.candles(options).pipe(take, materialize()), gone).pipe(dematerialize());
   });
   return concat(missed, resumed);
-}
-
-type Coverage = Pick<FeedStatus, "coveredFrom" | "coveredUntil">;
-
-/** A status after a pause: what was covered before it still is, where the two meet. */
-function joined({ coveredFrom: first, coveredUntil: until }: Coverage, now: FeedStatus): FeedStatus {
-  const { coveredFrom } = now;
-  if (first === undefined || until === undefined || coveredFrom === undefined) return now;
-  return first < coveredFrom && coveredFrom <= until ? Object.freeze({ ...now, coveredFrom: first }) : now;
 }

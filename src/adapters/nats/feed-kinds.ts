@@ -10,6 +10,7 @@ import { addressOf } from "../../snipers/event.js";
 import { watchSniperReport } from "../../snipers/report.js";
 import { checkSniperWatch, type SniperWatch } from "../../snipers/watch.js";
 import { walletText } from "../wire/model.js";
+import { coveredFromStatus } from "../wire/status.js";
 import {
   type CandleRecord,
   candleBody,
@@ -20,7 +21,7 @@ import {
   type Stamped,
   type StatusRecord,
 } from "./message.js";
-import { coveredFromStatus, keptStatus } from "./statuses.js";
+import { keptStatus } from "./statuses.js";
 import { isCandleToken, walletToken } from "./subjects.js";
 import type { Content, Known, Offer } from "./writer.js";
 

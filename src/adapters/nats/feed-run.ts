@@ -1,7 +1,7 @@
 import { Subscription } from "rxjs";
 import { ContractError, PairstreamError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
-import { makeStatus } from "../wire/status.js";
+import { STARTING } from "../wire/status.js";
 import {
   type AskingMeans,
   type CollectedWatch,
@@ -283,5 +283,3 @@ const UNREADABLE: ReturnType<ReadStored> = {
   ...{ epoch: 0, revision: 0, observedAt: 0 },
   ...{ body: "", isRemoval: true, isOver: true },
 };
-
-const STARTING: FeedStatus = makeStatus({ state: "starting", failures: 0 });

@@ -4,6 +4,7 @@ import { CandleFold } from "../../candles/fold.js";
 import { checkWatch, type WatchOptions } from "../../candles/options.js";
 import type { Series } from "../../contract/model.js";
 import type { FeedStatus } from "../../feed-status.js";
+import { coveredFromStatus } from "../wire/status.js";
 import { Feed, type FeedOptions, type Viewer } from "./feed.js";
 import {
   covers,
@@ -92,10 +93,9 @@ export class CandleFeed extends Feed {
   protected statusFor({ since }: Viewer, start: number | undefined): FeedStatus | undefined {
     const { status, reach } = (start === undefined ? this.#latest : this.#settled) ?? {};
     if (status === undefined || start === undefined) return status;
-    const { coveredFrom = start, coveredUntil = start } = status;
     const isOwn = since === undefined || JSON.stringify(since) === JSON.stringify(reach);
     // What the stream covers for others this viewer does not get.
-    return isOwn || coveredFrom >= start ? status : { ...status, coveredFrom: Math.min(start, coveredUntil) };
+    return isOwn ? status : coveredFromStatus(status, start);
   }
 
   snapshot(start: number): readonly string[] {

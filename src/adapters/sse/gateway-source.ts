@@ -21,11 +21,12 @@ import { type FeedStatus, isCandleWatch, isSameStatus } from "../../feed-status.
 import { refuseKnown } from "../../snipers/known.js";
 import { checkSniperWatch, type SniperWatch } from "../../snipers/watch.js";
 import type { PairSource } from "../../source.js";
+import { STARTING } from "../wire/status.js";
 import { CandleMirror } from "./candle-mirror.js";
 import { queryOf, readGatewayHistory } from "./history-request.js";
 import { longerStatus, madeOf, servedOptions } from "./longer.js";
 import { readLonger } from "./longer-history.js";
-import { type Part, STARTING } from "./mirror.js";
+import type { Part } from "./mirror.js";
 import { checkReceiverOptions, type GatewaySourceOptions } from "./options.js";
 import { receiverOf } from "./receiver.js";
 import { SniperMirror } from "./sniper-mirror.js";
