@@ -5,7 +5,7 @@ import { watchCandles } from "../../candles/watch.js";
 import { type Client, coreOf } from "../../client/core.js";
 import { serviceTime } from "../../client/service-clock.js";
 import type { Series, Sniper } from "../../contract/model.js";
-import { type FeedStatus, watchFeedStatus } from "../../feed-status.js";
+import { type FeedStatus, isCandleWatch, watchFeedStatus } from "../../feed-status.js";
 import { addressOf } from "../../snipers/event.js";
 import { watchSniperReport } from "../../snipers/report.js";
 import { checkSniperWatch, type SniperWatch } from "../../snipers/watch.js";
@@ -72,7 +72,7 @@ export interface Told {
 }
 
 export function feedKindOf(watch: CollectedWatch, means: AskingMeans): FeedKind {
-  return "timeframe" in watch ? candleKind(watch, means) : sniperKind(watch, means);
+  return isCandleWatch(watch) ? candleKind(watch, means) : sniperKind(watch, means);
 }
 
 function candleKind(watch: Series & WatchOptions, { client, retention, scheduler }: AskingMeans): FeedKind {

@@ -14,7 +14,7 @@ import type { CandleEvent } from "../../candles/event.js";
 import { type CandleWatch, checkWatch, type WatchOptions } from "../../candles/options.js";
 import { checkNumber, checkSeries, checkSniperQuery } from "../../contract/input.js";
 import type { Series, SniperQuery, WeekStart } from "../../contract/model.js";
-import { type FeedStatus, isSameStatus } from "../../feed-status.js";
+import { type FeedStatus, isCandleWatch, isSameStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/event.js";
 import type { SniperLook } from "../../snipers/look.js";
 import { PlainNetworkError } from "../wire/error.js";
@@ -222,8 +222,7 @@ export function statusesOf(
 
 /** Checks a series or a sniper query, and gives the subjects of its feed. */
 export function subjectsOf(name: string, feed: Series | SniperQuery): FeedSubjects {
-  const isSeries = typeof feed !== "object" || feed === null || "timeframe" in feed || "currency" in feed;
-  return isSeries
-    ? candleSubjects(name, checkSeries(feed as Series))
+  return isCandleWatch(feed)
+    ? candleSubjects(name, checkSeries(feed))
     : sniperSubjects(name, checkSniperQuery(feed));
 }
