@@ -17,7 +17,7 @@ import {
 } from "./reach.js";
 import { writeCandle, writeMessage } from "./wire.js";
 
-/** How many candles are kept: twice the history, and at least and at most so many. */
+/** How many candles are kept: twice the longest history, and at least and at most so many. */
 const KEPT = { least: 1_000, most: 100_000 };
 
 interface CandleFeedOptions extends FeedOptions {
@@ -53,7 +53,6 @@ export class CandleFeed extends Feed {
   /** The last run that has told its history, and the last one of all. */
   #settled: Run | undefined;
   #latest: Run | undefined;
-  #keep = 0;
   #observedAt = 0;
 
   constructor(options: CandleFeedOptions) {
@@ -100,7 +99,7 @@ export class CandleFeed extends Feed {
 
   snapshot(start: number): readonly string[] {
     const from = Math.max(start, this.#fold.after + 1);
-    const facts = { from, keep: this.#keep, observedAt: this.#observedAt, now: this.now };
+    const facts = { from, keep: this.#fold.keep, observedAt: this.#observedAt, now: this.now };
     const opening = writeMessage("snapshot", facts);
     return [opening, ...this.#fold.rows(from).map((row) => this.textOf(row, writeCandle))];
   }
@@ -129,21 +128,14 @@ export class CandleFeed extends Feed {
     const { source, options } = this.#options;
     if (this.#latest !== this.#settled) this.#latest?.streams.unsubscribe();
     const kept = 2 * intervalsBack(reach, now, this.#rules);
-    this.#keep = Math.max(this.#keep, Math.min(Math.max(KEPT.least, kept), KEPT.most));
     if (this.#settled !== undefined) {
       this.#settled.after = Math.max(this.#settled.after, this.#fold.after);
     }
-    this.#fold.widen(this.#keep);
+    this.#fold.widen(Math.max(this.#fold.keep, Math.min(kept, KEPT.most)));
     const streams = new Subscription();
     const epoch = this.#fold.doubt();
-    const untold = {
-      first: Infinity,
-      after: -Infinity,
-      isSettled: false,
-      isThrough: false,
-      status: undefined,
-    };
-    const run: Run = { reach, epoch, streams, ...untold };
+    const untold = { isSettled: false, isThrough: false, status: undefined };
+    const run: Run = { reach, epoch, streams, first: Infinity, after: -Infinity, ...untold };
     this.#latest = run;
     const watched = reach === undefined ? options : { ...options, since: reach };
     const told = () =>

@@ -5,6 +5,7 @@ import { checkWatch } from "../../../candles/options.js";
 import { windowStart } from "../../../candles/rules.js";
 import type { Series } from "../../../contract/model.js";
 import { SharedAsks } from "../../../latest/shared-asks.js";
+import { seriesKeyOf } from "../wire.js";
 import type { Behind } from "./behind.js";
 import type { Fixed } from "./options.js";
 
@@ -40,8 +41,7 @@ export class Histories {
   async read(query: Series & HistoryQuery, signal: AbortSignal): Promise<HistoryText> {
     const checked = checkHistory(query, this.#behind.now());
     const { series, weekStart, range, count } = checked;
-    const { network, pairAddress, timeframe, currency } = series;
-    const key = [network, pairAddress, timeframe, currency, weekStart, range.from, range.to, count].join(" ");
+    const key = [seriesKeyOf(series), weekStart, range.from, range.to, count].join(" ");
     const kept = this.#kept.get(key);
     if (kept !== undefined) return kept;
     const history = await this.#reading.ask(key, signal, (left) => this.#inTurn(query, checked, left));
