@@ -56,12 +56,17 @@ export class Answer {
     const response = await this.#hear(answer);
     this.#reader = response.body?.getReader();
     if (response.status === 200) return response.headers;
+    throw errorOfRefusal(response, await this.text(LONGEST_REFUSAL), this.#address);
+  }
+
+  /** All of it, or its beginning where it is longer than `most` characters. */
+  async text(most: number): Promise<string> {
     let text = "";
-    for (let piece = await this.read(); piece !== undefined; piece = await this.read()) {
+    for (let piece: string | undefined = ""; piece !== undefined; piece = await this.read()) {
       text += piece;
-      if (text.length >= LONGEST_REFUSAL) break;
+      if (text.length > most) break;
     }
-    throw errorOfRefusal(response, text, this.#address);
+    return text;
   }
 
   /** The next piece of it; `undefined` at its end. */

@@ -28,11 +28,9 @@ export async function readGatewayHistory(
   const answer = new Answer(options, access.silence ?? SILENCE, signal);
   try {
     await answer.open({ accept: "application/json" });
-    let text = "";
-    for (let piece = await answer.read(); piece !== undefined; piece = await answer.read()) {
-      text += piece;
-      if (text.length > LONGEST_ANSWER)
-        throw new ContractError([], `longer than ${LONGEST_ANSWER} characters`);
+    const text = await answer.text(LONGEST_ANSWER);
+    if (text.length > LONGEST_ANSWER) {
+      throw new ContractError([], `longer than ${LONGEST_ANSWER} characters`);
     }
     const { candles } = readWire(history, text);
     checkCandles(candles, checked);
