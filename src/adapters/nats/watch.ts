@@ -11,12 +11,13 @@ import {
   tap,
 } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
-import { type CandleWatch, checkWatch, type WatchOptions } from "../../candles/options.js";
-import { checkNumber, checkSeries, checkSniperQuery } from "../../contract/input.js";
+import { type CandleWatch, checkSince, type WatchOptions } from "../../candles/options.js";
+import { checkNumber, checkSeries, checkSniperQuery, checkWeekStart } from "../../contract/input.js";
 import type { Series, SniperQuery, WeekStart } from "../../contract/model.js";
 import { type FeedStatus, isCandleWatch, isSameStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/event.js";
 import type { SniperLook } from "../../snipers/look.js";
+import { type Intervals, intervalsOf } from "../../timeframe.js";
 import { PlainNetworkError } from "../wire/error.js";
 import { CandleTable } from "./candle-table.js";
 import { type Check, HEARTBEAT, readFeed } from "./feed-reader.js";
@@ -82,16 +83,18 @@ export function watchPublishedCandles(
   options: PublishedCandlesOptions = {},
 ): Observable<CandleEvent> {
   checkConnection(connection);
+  const checked = checkSeries(series);
   const settings = checkNatsOptions(options, ["scheduler", "since", "weekStart"]);
-  const { name, scheduler, ...asked } = options;
-  return candlesOf(connection, settings, checkWatch({ ...checkSeries(series), ...asked }));
+  const intervals = intervalsOf(checked.timeframe, checkWeekStart(options.weekStart));
+  const since = checkSince(options.since, intervals.start);
+  return candlesOf(connection, settings, { series: checked, rules: { intervals }, since });
 }
 
 /** The same for what is checked. `told`: called once all that is stored was told. */
 export function candlesOf(
   connection: NatsConnection,
   settings: NatsSettings,
-  { series, rules, since }: CandleWatch,
+  { series, rules, since }: Pick<CandleWatch, "series" | "since"> & { rules: { intervals: Intervals } },
   { check, told = () => {} }: { check?: Check; told?: () => void } = {},
 ): Observable<CandleEvent> {
   return defer(() => {
