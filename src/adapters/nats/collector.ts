@@ -4,7 +4,7 @@ import { type Client, coreOf } from "../../client/core.js";
 import type { Metering, RunningCollector, Told } from "../../client/metering.js";
 import { callAfter } from "../../client/timers.js";
 import { PairstreamError } from "../../errors.js";
-import type { CollectorActivity, CollectorWork } from "./activity.js";
+import type { CollectorActivity } from "./activity.js";
 import { AskedFeeds } from "./asked-feeds.js";
 import type { CollectedFeed } from "./feed-requests.js";
 import { type CollectingMeans, FeedRun } from "./feed-run.js";
@@ -273,7 +273,7 @@ export class Collector implements RunningCollector {
     if (this.#isLeading !== true) {
       this.#isLeading = true;
       this.#meter((group) => ({ type: "lease", group, change: "taken" }));
-      this.#tell({ type: "leading" });
+      this.#tell({ type: "leading", at: this.#now() });
       this.#leadership = this.#answer(leadsSubject(name, this.group), () => "");
       this.#leadership.add(this.#answer(feedsSubject(name, this.group), (asked) => this.#change(asked)));
     }
@@ -320,7 +320,7 @@ export class Collector implements RunningCollector {
   #standBy(): void {
     if (this.#isLeading === false) return;
     this.#isLeading = false;
-    if (!this.#stop.signal.aborted) this.#tell({ type: "standing-by" });
+    if (!this.#stop.signal.aborted) this.#tell({ type: "standing-by", at: this.#now() });
   }
 
   /** Takes the lease for another's. */
@@ -338,7 +338,7 @@ export class Collector implements RunningCollector {
     const run: FeedRun = new FeedRun({ feed, watch }, this.#means.get(feed.stream)!, epoch, {
       failed: (error) => {
         this.#meter((group) => ({ type: "trouble", group, what: "feed" }));
-        this.#tell({ type: "failed", feed: key, error });
+        this.#tell({ type: "failed", at: this.#now(), feed: key, error });
       },
       again: () => {
         this.#end(key);
@@ -348,7 +348,7 @@ export class Collector implements RunningCollector {
       trouble: (error) => this.#tellTrouble(error),
     });
     this.#runs.set(key, { run, epoch });
-    this.#tell({ type: "started", feed: key, epoch });
+    this.#tell({ type: "started", at: this.#now(), feed: key, epoch });
     run.start();
   }
 
@@ -356,7 +356,7 @@ export class Collector implements RunningCollector {
     const { run, epoch } = this.#runs.get(key)!;
     run.stop();
     this.#runs.delete(key);
-    this.#tell({ type: "stopped", feed: key, epoch });
+    this.#tell({ type: "stopped", at: this.#now(), feed: key, epoch });
   }
 
   /**
@@ -371,15 +371,15 @@ export class Collector implements RunningCollector {
 
   #tellTrouble(error: unknown): void {
     this.#meter((group) => ({ type: "trouble", group, what: "connection" }));
-    this.#tell({ type: "trouble", error });
+    this.#tell({ type: "trouble", at: this.#now(), error });
   }
 
   #meter(make: (group: string) => Told): void {
     this.#metering.tell(() => make(this.group));
   }
 
-  #tell(work: CollectorWork): void {
-    this.#subscriber.next(Object.freeze({ at: this.#now(), ...work }));
+  #tell(activity: CollectorActivity): void {
+    this.#subscriber.next(Object.freeze(activity));
   }
 
   #now(): number {

@@ -11,9 +11,9 @@ import {
   tap,
 } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
-import { type CandleWatch, checkSince, type WatchOptions } from "../../candles/options.js";
+import { type CandleWatch, checkSince } from "../../candles/options.js";
 import { checkNumber, checkSeries, checkSniperQuery, checkWeekStart } from "../../contract/input.js";
-import type { Series, SniperQuery, WeekStart } from "../../contract/model.js";
+import type { DateLike, Series, SniperQuery, WeekStart } from "../../contract/model.js";
 import { type FeedStatus, isCandleWatch, isSameStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/event.js";
 import type { SniperLook } from "../../snipers/look.js";
@@ -34,7 +34,12 @@ export interface PublishedCandlesOptions extends NatsOptions {
    * The start of the history, which comes first: a point in time, rounded down to the start of its interval, or a number of
    * candles before the newest published interval, 1 to 100,000. Default: no history; the stream begins with that interval.
    */
-  since?: NonNullable<WatchOptions["since"]>;
+  since?:
+    | DateLike
+    | {
+        /** The number of candles, a whole number from 1 to 100,000. */
+        candles: number;
+      };
   /** Where `1w` begins; default `"monday"`. */
   weekStart?: WeekStart;
 }
