@@ -183,3 +183,11 @@ export function isSameStatus(a: FeedStatus, b: FeedStatus): boolean {
     a.lastError?.message === b.lastError?.message
   );
 }
+
+/** A status after a break: what was covered before it still is, where the two meet. */
+export function joinedStatus(before: Partial<FeedStatus>, now: FeedStatus): FeedStatus {
+  const { coveredFrom: first, coveredUntil: until } = before;
+  const { coveredFrom } = now;
+  if (first === undefined || until === undefined || coveredFrom === undefined) return now;
+  return first < coveredFrom && coveredFrom <= until ? Object.freeze({ ...now, coveredFrom: first }) : now;
+}

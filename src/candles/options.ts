@@ -132,7 +132,11 @@ function checkEvery(every: number | "close" | undefined, standard: number): numb
   throw new InvalidInputError("every", allowed, `is ${show(every)}`);
 }
 
-function checkSince(since: WatchOptions["since"], floor: (instant: number) => number): CandleWatch["since"] {
+/** Where candles begin. `floor`: gives the start of an instant's interval. Throws an `InvalidInputError`. */
+export function checkSince(
+  since: WatchOptions["since"],
+  floor: (instant: number) => number,
+): CandleWatch["since"] {
   if (since === undefined) return undefined;
   if (typeof since === "object" && since !== null && !(since instanceof Date)) {
     checkNames(since, ["candles"], "since.");

@@ -68,7 +68,7 @@ export class ReaderFold {
   }
 
   /** The most candles that it holds. */
-  protected get keep(): number {
+  get keep(): number {
     return this.#keep;
   }
 

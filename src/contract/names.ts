@@ -81,7 +81,13 @@ export function checkScheduler(scheduler: unknown): void {
   checkMethods("scheduler", "an RxJS scheduler, with now and schedule", scheduler, ["now", "schedule"]);
 }
 
-function checkMethods(parameter: string, allowed: string, value: unknown, methods: readonly string[]): void {
+/** Throws an `InvalidInputError` for what lacks a method. */
+export function checkMethods(
+  parameter: string,
+  allowed: string,
+  value: unknown,
+  methods: readonly string[],
+): void {
   const missing = methods.find(
     (name) => typeof (value as Record<string, unknown> | null)?.[name] !== "function",
   );

@@ -1,5 +1,6 @@
 import type { SchedulerLike } from "rxjs";
 import { BoundedMap } from "../bounded-map.js";
+import { SharedAsks } from "./shared-asks.js";
 
 /** So many answers are kept; those that were asked for last. */
 const ANSWERS_KEPT = 1_000;
@@ -16,19 +17,11 @@ interface Kept<T> {
   readonly failure?: { readonly error: unknown; readonly at: number };
 }
 
-/** A question that is under way. */
-interface Asking<T> {
-  readonly answer: Promise<T>;
-  readonly abort: AbortController;
-  /** How many wait for it. */
-  waiting: number;
-}
-
 /** What was asked of one source: callers at once share a request and its failure, and later ones its answer. */
 export class Answers<T extends Answer> {
   readonly #scheduler: SchedulerLike;
   readonly #kept = new BoundedMap<string, Kept<T>>(ANSWERS_KEPT);
-  readonly #asking = new Map<string, Asking<T>>();
+  readonly #asking = new SharedAsks<T>();
 
   constructor(scheduler: SchedulerLike) {
     this.#scheduler = scheduler;
@@ -41,8 +34,8 @@ export class Answers<T extends Answer> {
   }
 
   /**
-   * What `ask` brings, or what is under way already. It is aborted once nobody waits for it any more; whoever leaves gets the
-   * signal's reason.
+   * What `ask` brings, or what is under way already, or has just failed. It is aborted once nobody waits for it any more;
+   * whoever leaves gets the signal's reason.
    */
   async ask(
     key: string,
@@ -54,41 +47,18 @@ export class Answers<T extends Answer> {
     // By a clock that was set back a failure lies ahead: it is over.
     const since = failure === undefined ? FAILED_FOR : this.#scheduler.now() - failure.at;
     if (failure !== undefined && since >= 0 && since < FAILED_FOR) throw failure.error;
-    const asking = this.#asking.get(key) ?? this.#begin(key, ask);
-    return this.#join(key, asking, signal);
-  }
-
-  #begin(key: string, ask: (signal: AbortSignal) => Promise<T>): Asking<T> {
-    const abort = new AbortController();
-    const asking: Asking<T> = { answer: ask(abort.signal), abort, waiting: 0 };
-    this.#asking.set(key, asking);
-    const keep = (kept: Kept<T>) => {
-      if (this.#asking.get(key) !== asking) return;
-      this.#asking.delete(key);
-      this.#kept.set(key, kept);
-    };
-    asking.answer.then(
-      (answer) => keep({ answer }),
-      (error: unknown) =>
-        keep({ answer: this.#kept.get(key)?.answer, failure: { error, at: this.#scheduler.now() } }),
-    );
-    return asking;
-  }
-
-  #join(key: string, asking: Asking<T>, signal: AbortSignal | undefined): Promise<T> {
-    asking.waiting += 1;
-    if (signal === undefined) return asking.answer;
-    return new Promise((resolve, reject) => {
-      const leave = () => {
-        reject(signal.reason);
-        asking.waiting -= 1;
-        if (asking.waiting > 0) return;
-        if (this.#asking.get(key) === asking) this.#asking.delete(key);
-        asking.abort.abort(signal.reason);
+    return this.#asking.ask(key, signal, async (left) => {
+      const keep = (kept: Kept<T>) => {
+        if (!left.aborted) this.#kept.set(key, kept);
       };
-      signal.addEventListener("abort", leave, { once: true });
-      const end = () => signal.removeEventListener("abort", leave);
-      asking.answer.finally(end).then(resolve, reject);
+      try {
+        const answer = await ask(left);
+        keep({ answer });
+        return answer;
+      } catch (error) {
+        keep({ answer: this.#kept.get(key)?.answer, failure: { error, at: this.#scheduler.now() } });
+        throw error;
+      }
     });
   }
 }

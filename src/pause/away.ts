@@ -14,11 +14,10 @@ import {
 } from "rxjs";
 
 /** What a page has of its platform; on a server there is less. */
-interface Platform {
+type Platform = Partial<EventTarget> & {
   readonly document?: EventTarget & { readonly hidden: boolean };
   readonly navigator?: { readonly onLine?: boolean };
-  readonly addEventListener?: unknown;
-}
+};
 
 /**
  * Whether nobody looks at the page, or it is offline, and that for so many ms: present value, then changes. Where there
@@ -26,17 +25,15 @@ interface Platform {
  */
 export function away(after: number, scheduler: SchedulerLike): Observable<boolean> {
   return defer(() => {
-    const platform = globalThis as Platform;
+    const platform: Platform = globalThis;
+    const told = (target: Partial<EventTarget> | undefined, name: string) =>
+      typeof target?.addEventListener === "function" ? fromEvent(target as EventTarget, name) : NEVER;
     const { document } = platform;
-    const told = [
-      document === undefined ? NEVER : fromEvent(document, "visibilitychange"),
-      ...["online", "offline"].map((name) =>
-        typeof platform.addEventListener === "function"
-          ? fromEvent(platform as unknown as EventTarget, name)
-          : NEVER,
-      ),
-    ];
-    return merge(...told).pipe(
+    return merge(
+      told(document, "visibilitychange"),
+      told(platform, "online"),
+      told(platform, "offline"),
+    ).pipe(
       startWith(undefined),
       map(() => document?.hidden === true || platform.navigator?.onLine === false),
       distinctUntilChanged(),

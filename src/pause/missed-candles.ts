@@ -1,14 +1,13 @@
-import type { SchedulerLike } from "rxjs";
 import {
-  concat,
+  concatMap,
   defer,
-  EMPTY,
   finalize,
   from,
   map,
   mergeAll,
   type Observable,
   retry,
+  type SchedulerLike,
   throwError,
   timer,
 } from "rxjs";
@@ -23,6 +22,7 @@ import { MissingPair } from "../poll/missing.js";
 import { waitAfter } from "../poll/wait-after.js";
 import type { PairSource } from "../source.js";
 import type { Span } from "../spans.js";
+import type { Intervals } from "../timeframe.js";
 
 /** How many intervals one piece has; as many are left to the stream. */
 const PIECE = 1_000;
@@ -63,15 +63,8 @@ export function missedCandles(
     }).pipe(retry({ delay }));
   };
   const filler = fillGaps ? new GapFiller(intervals) : undefined;
-  const pieces = (begin: number): Observable<readonly Candle[]> => {
-    if (begin >= end) return EMPTY;
-    const span = { from: begin, to: Math.min(end, intervals.shift(begin, PIECE)) };
-    return concat(
-      read(span).pipe(map((candles) => (filler === undefined ? candles : filled(filler, span, candles)))),
-      defer(() => pieces(span.to)),
-    );
-  };
-  return pieces(start).pipe(
+  return from(piecesOf({ from: start, to: end }, intervals)).pipe(
+    concatMap((span) => read(span).pipe(map((candles) => filled(filler, span, candles)))),
     mergeAll(),
     map((candle) => {
       const now = scheduler.now();
@@ -81,7 +74,15 @@ export function missedCandles(
   );
 }
 
-function filled(filler: GapFiller, span: Span, candles: readonly Candle[]): readonly Candle[] {
+function* piecesOf({ from, to }: Span, intervals: Intervals): Generator<Span> {
+  for (let begin = from; begin < to; begin = intervals.shift(begin, PIECE)) {
+    yield { from: begin, to: Math.min(to, intervals.shift(begin, PIECE)) };
+  }
+}
+
+/** With flat candles where there is a filler. */
+function filled(filler: GapFiller | undefined, span: Span, candles: readonly Candle[]): readonly Candle[] {
+  if (filler === undefined) return candles;
   const changes = candles.map((candle) => ({ type: "new", candle, status: "final", revision: 0 }) as const);
   return [...filler.fill({ changes, finalUntil: span.to, covered: [span] })].map(({ candle }) => candle);
 }

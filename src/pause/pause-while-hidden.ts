@@ -4,6 +4,7 @@ import {
   defer,
   dematerialize,
   distinctUntilChanged,
+  EMPTY,
   filter,
   finalize,
   map,
@@ -22,7 +23,7 @@ import { type CandleWatch, checkWatch, type WatchOptions } from "../candles/opti
 import { checkNumber, LONGEST_DELAY } from "../contract/input.js";
 import type { Series } from "../contract/model.js";
 import { checkNames, checkScheduler, checkSource } from "../contract/names.js";
-import { type FeedStatus, isCandleWatch, isSameStatus } from "../feed-status.js";
+import { type FeedStatus, isCandleWatch, isSameStatus, joinedStatus } from "../feed-status.js";
 import { SniperFold } from "../snipers/fold.js";
 import { refuseKnown } from "../snipers/known.js";
 import { checkSniperWatch, type SniperWatch } from "../snipers/watch.js";
@@ -112,10 +113,10 @@ export function pauseWhileHidden(source: PairSource, options: PauseOptions = {})
       source.status(asked);
       const watch = isCandleWatch(asked) ? checkWatch(asked) : undefined;
       return defer(() => {
-        let covered: Coverage = {};
+        let covered: Partial<FeedStatus> = {};
         return whileSeen(() => source.status({ ...asked, ...(watch && startOf(watch)) })).pipe(
           map((status) => {
-            const now = joined(covered, status);
+            const now = joinedStatus(covered, status);
             if (now.state === "live") covered = now;
             return now;
           }),
@@ -142,7 +143,13 @@ function followCandles(
   const start = since === undefined ? undefined : startAfterLongPause(watch, since, scheduler.now());
   told.begin(start);
   const take = mergeMap((event: CandleEvent) => told.take(event));
-  const resumed = (from: number | undefined) => {
+  const isLong = since !== undefined && start !== undefined;
+  const missed = isLong
+    ? missedCandles(source, watch, { from: since, to: start }, scheduler).pipe(take)
+    : EMPTY;
+  const resumed = defer(() => {
+    // Flat candles follow from a candle before them.
+    const from = start === undefined || watch.fillGaps ? told.since : start;
     const options = from === undefined ? asked : { ...asked, since: from };
     const gone = source.status(options).pipe(
       filter(({ state }) => state === "live"),
@@ -156,21 +163,6 @@ function followCandles(
       filter(({ kind }) => kind === "N"),
     );
     return merge(source.candles(options).pipe(take, materialize()), gone).pipe(dematerialize());
-  };
-  if (since === undefined || start === undefined) return resumed(since);
-  const missed = missedCandles(source, watch, { from: since, to: start }, scheduler).pipe(take);
-  // Flat candles follow from a candle before them.
-  return concat(
-    missed,
-    defer(() => resumed(watch.fillGaps ? told.since : start)),
-  );
-}
-
-type Coverage = Pick<FeedStatus, "coveredFrom" | "coveredUntil">;
-
-/** A status after a pause: what was covered before it still is, where the two meet. */
-function joined({ coveredFrom: first, coveredUntil: until }: Coverage, now: FeedStatus): FeedStatus {
-  const { coveredFrom } = now;
-  if (first === undefined || until === undefined || coveredFrom === undefined) return now;
-  return first < coveredFrom && coveredFrom <= until ? Object.freeze({ ...now, coveredFrom: first }) : now;
+  });
+  return concat(missed, resumed);
 }

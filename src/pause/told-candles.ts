@@ -15,7 +15,6 @@ export class ToldCandles {
   /** Of what was told before a pause, that which is as old as this, or older, is not in doubt. */
   #sure = Infinity;
   #observedAt = 0;
-  #isRunning = false;
   #start: number | undefined;
 
   constructor(watch: CandleWatch, scheduler: SchedulerLike) {
@@ -38,7 +37,7 @@ export class ToldCandles {
 
   /** Where the stream has begun that runs now, or will after the pause; `undefined`: as its options say. */
   get start(): number | undefined {
-    return this.#isRunning ? this.#start : this.since;
+    return this.#start;
   }
 
   /** Whether there are candles that the stream has not told again. */
@@ -48,7 +47,6 @@ export class ToldCandles {
 
   /** Notes that the stream begins, at `start`, and what comes before it with `since`, where that is told. */
   begin(start = this.since): void {
-    this.#isRunning = true;
     this.#start = start;
     this.#sure = this.since ?? Infinity;
     this.#fold.doubt();
@@ -56,7 +54,7 @@ export class ToldCandles {
 
   /** Notes that the stream has been left. */
   pause(): void {
-    this.#isRunning = false;
+    this.#start = this.since;
   }
 
   /** What the subscriber is to be told for an event of the stream. */

@@ -1,5 +1,4 @@
 import type { Series, SniperQuery } from "../../contract/model.js";
-import { checkNames } from "../../contract/names.js";
 import { PairstreamError } from "../../errors.js";
 import { PlainNetworkError } from "../wire/error.js";
 import type { CollectedWatch } from "./feed-kinds.js";
@@ -75,8 +74,7 @@ export async function removeFeed(
 
 function checkPlace(connection: NatsConnection, options: FeedRequestOptions) {
   checkConnection(connection);
-  checkNames(options, ["name", "group"]);
-  const { name } = checkNatsOptions(options.name === undefined ? {} : { name: options.name }, []);
+  const { name } = checkNatsOptions(options, ["group"]);
   return { name, group: checkGroup(options.group) };
 }
 

@@ -1,4 +1,5 @@
 import type { CandleEvent } from "../../candles/event.js";
+import type { CandleWatch } from "../../candles/options.js";
 import { ReaderFold, type Seen, type Stamp } from "../../candles/reader-fold.js";
 import type { Series } from "../../contract/model.js";
 import type { Intervals } from "../../timeframe.js";
@@ -7,19 +8,13 @@ import type { FeedSignal } from "./feed-reader.js";
 import { newer } from "./gaps.js";
 import type { CandleRecord, StatusRecord } from "./message.js";
 
-/**
- * Where a subscriber's candles begin: at an instant, so many candles before the running one, or at the running
- * interval.
- */
-export type TableStart = number | { readonly candles: number } | undefined;
-
 /** How many candles are held beside those that can still change: a correction of an older one is not told. */
 const KEPT = 500;
 
 /** What one subscriber knows of a published series. The stored candles come first, as a history, then the changes. */
 export class CandleTable {
   readonly #intervals: Intervals;
-  readonly #since: TableStart;
+  readonly #since: CandleWatch["since"];
   readonly #now: () => number;
   readonly #fold: ReaderFold;
   /** What was read and heard so far, until all that is stored has come. */
@@ -37,7 +32,7 @@ export class CandleTable {
   #coveredUntil: number | undefined;
 
   /** `now`: the reader's own clock. */
-  constructor(series: Series, intervals: Intervals, since: TableStart, now: () => number) {
+  constructor(series: Series, intervals: Intervals, since: CandleWatch["since"], now: () => number) {
     this.#intervals = intervals;
     this.#since = since;
     this.#now = now;

@@ -76,14 +76,11 @@ export function collect(
     throw new InvalidInputError("signal", "an AbortSignal", "is not an AbortSignal");
   }
   const lease = checkNumber("lease", options.lease ?? 15_000, { min: 1_000, unit: "ms" });
-  const limit = rateLimit === undefined ? null : { ...rateLimit, timeout };
-  const rules = { lease, limit };
+  const rules = { lease, limit: rateLimit === undefined ? null : { ...rateLimit, timeout } };
   const checked = checkFeeds(settings.name, feeds);
   return new Observable((subscriber) => {
-    const collector = new Collector(
-      { connection, client, settings, group, rules, feeds: checked },
-      subscriber,
-    );
+    const setup = { connection, client, settings, group, rules, feeds: checked };
+    const collector = new Collector(setup, subscriber);
     const retire = () => void collector.stop().then(() => subscriber.complete());
     collector.start();
     if (signal?.aborted) retire();
@@ -98,11 +95,8 @@ export function collect(
 /** Feeds by the key of their subjects. */
 function checkFeeds(name: string, feeds: readonly CollectedWatch[]) {
   if (!Array.isArray(feeds)) {
-    throw new InvalidInputError(
-      "feeds",
-      "a list of feeds, each with the options of watchCandles or watchSnipers",
-      "is not such a list",
-    );
+    const allowed = "a list of feeds, each with the options of watchCandles or watchSnipers";
+    throw new InvalidInputError("feeds", allowed, "is not such a list");
   }
   const checked = new Map<string, CollectedFeed>();
   for (const watch of feeds as readonly CollectedWatch[]) {

@@ -5,11 +5,12 @@ import { watchCandles } from "../../candles/watch.js";
 import { type Client, coreOf } from "../../client/core.js";
 import { serviceTime } from "../../client/service-clock.js";
 import type { Series, Sniper } from "../../contract/model.js";
-import { type FeedStatus, watchFeedStatus } from "../../feed-status.js";
+import { type FeedStatus, isCandleWatch, watchFeedStatus } from "../../feed-status.js";
 import { addressOf } from "../../snipers/event.js";
 import { watchSniperReport } from "../../snipers/report.js";
 import { checkSniperWatch, type SniperWatch } from "../../snipers/watch.js";
 import { walletText } from "../wire/model.js";
+import { coveredFromStatus } from "../wire/status.js";
 import {
   type CandleRecord,
   candleBody,
@@ -20,9 +21,9 @@ import {
   type Stamped,
   type StatusRecord,
 } from "./message.js";
-import { coveredFromStatus, keptStatus } from "./statuses.js";
-import { isCandleToken, STATUS, walletToken } from "./subjects.js";
-import type { Content, Known, Offer, ReadStored } from "./writer.js";
+import { keptStatus } from "./statuses.js";
+import { isCandleToken, walletToken } from "./subjects.js";
+import type { Content, Known, Offer } from "./writer.js";
 
 /** The options for `watchCandles` or `watchSnipers`. */
 export type CollectedWatch = (Series & WatchOptions) | SniperWatch;
@@ -43,7 +44,8 @@ export interface FeedKind {
   isKnown(last: string): boolean;
   /** Where the candle of a subject begins; `Infinity` for a wallet. */
   timestampOf(last: string): number;
-  readonly read: ReadStored;
+  /** What a message about a candle or a wallet says. */
+  read(text: string): Omit<Known, "sequence">;
   /** What a message says besides, once what it is about is gone. */
   readonly removal: object;
   /** From which instant on what is stored may still change; -Infinity: all of it. */
@@ -70,7 +72,7 @@ export interface Told {
 }
 
 export function feedKindOf(watch: CollectedWatch, means: AskingMeans): FeedKind {
-  return "timeframe" in watch ? candleKind(watch, means) : sniperKind(watch, means);
+  return isCandleWatch(watch) ? candleKind(watch, means) : sniperKind(watch, means);
 }
 
 function candleKind(watch: Series & WatchOptions, { client, retention, scheduler }: AskingMeans): FeedKind {
@@ -81,11 +83,9 @@ function candleKind(watch: Series & WatchOptions, { client, retention, scheduler
     rules: { every, settle, revisionWindow, weekStart },
     isKnown: isCandleToken,
     timestampOf: Number,
-    read: (last, text) => {
-      if (last === STATUS) return readKnownStatus(text);
+    read: (text) => {
       const record = readCandleMessage(text);
-      const { epoch, revision, observedAt } = record;
-      return { epoch, revision, observedAt, ...contentOf(record) };
+      return knownOf(record, contentOf(record));
     },
     removal: { removed: true },
     changeableFrom: (status) => {
@@ -109,13 +109,8 @@ function candleKind(watch: Series & WatchOptions, { client, retention, scheduler
           const { type, candle, status, observedAt, live } = event;
           from = Math.min(from, candle.timestamp);
           const due = dueOf(event, observedAt);
-          const content = contentOf({
-            candle,
-            status,
-            removed: trueIf(type === "removed"),
-            due,
-            late: trueIf(!live),
-          });
+          const removed = trueIf(type === "removed");
+          const content = contentOf({ candle, status, removed, due, late: trueIf(!live) });
           return { offers: [[String(candle.timestamp), { observedAt, ...content }]] };
         }),
       );
@@ -141,11 +136,9 @@ function sniperKind(watch: SniperWatch, { client, scheduler }: AskingMeans): Fee
     rules: { every },
     isKnown: () => true,
     timestampOf: () => Infinity,
-    read: (last, text) => {
-      if (last === STATUS) return readKnownStatus(text);
+    read: (text) => {
       const record = readWalletMessage(text);
-      const { epoch, revision, observedAt, walletAddress, wallet } = record;
-      return { epoch, revision, observedAt, ...walletContent(walletAddress, wallet) };
+      return knownOf(record, walletContent(record.walletAddress, record.wallet));
     },
     removal: { wallet: null },
     changeableFrom: () => -Infinity,
@@ -174,7 +167,11 @@ function walletContent(walletAddress: string, wallet: Sniper | null): Omit<Conte
   return { body: walletText(walletAddress, wallet), isRemoval: isGone, isOver: isGone };
 }
 
-function readKnownStatus(text: string): Omit<Known, "sequence"> {
-  const { epoch, revision, observedAt } = readStatusMessage(text);
-  return { epoch, revision, observedAt, body: "", isRemoval: false, isOver: false };
+/** What a status says, as far as a writer needs it. */
+export function readKnownStatus(text: string): Omit<Known, "sequence"> {
+  return knownOf(readStatusMessage(text), { body: "", isRemoval: false, isOver: false });
+}
+
+function knownOf({ epoch, revision, observedAt }: Stamped, content: Omit<Content, "observedAt">) {
+  return { epoch, revision, observedAt, ...content };
 }

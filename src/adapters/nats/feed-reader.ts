@@ -15,7 +15,7 @@ import type { NatsConnection } from "./nats.js";
 import type { NatsSettings } from "./options.js";
 import { MISSED_AFTER, type Pulse, pulseOf } from "./pulse.js";
 import { readFeedSince, readStoredStatus } from "./snapshot.js";
-import { asPairstreamError, failureOver, Store } from "./store.js";
+import { asPairstreamError, failureOver, Store, type WaitOptions } from "./store.js";
 import { type FeedSubjects, lastOf, STATUS } from "./subjects.js";
 
 /** What the reader of a feed is told. Messages come in any order, and some more than once. */
@@ -31,7 +31,7 @@ export type FeedSignal<M> =
     }
   /** All that is stored has come. */
   | { readonly type: "read" }
-  /** Whether the collector that has told the last status answers. */
+  /** Whether the collector that has told the last status answers, or nobody has told one so far. */
   | { readonly type: "alive"; readonly isAlive: boolean };
 
 /** What a reader wants of a feed. */
@@ -87,6 +87,7 @@ class FeedReader<M extends Stamped> {
   readonly #of: Reading<M>;
   readonly #subscriber: Subscriber<FeedSignal<M>>;
   readonly #abort = new AbortController();
+  readonly #waiting: WaitOptions;
   readonly #listening = new Subscription();
   #store: Store | undefined;
   #heard: Heard = NOTHING_HEARD;
@@ -105,6 +106,7 @@ class FeedReader<M extends Stamped> {
   constructor(of: Reading<M>, subscriber: Subscriber<FeedSignal<M>>) {
     this.#of = of;
     this.#subscriber = subscriber;
+    this.#waiting = { scheduler: of.settings.scheduler, signal: this.#abort.signal };
   }
 
   start(): void {
@@ -197,24 +199,25 @@ class FeedReader<M extends Stamped> {
     readAll().catch((error) => this.#fail(error));
   }
 
-  /** Warns, once, if nobody has told of the feed by the time that a collector would have been missed. */
+  /** Tells so if nobody has told of the feed by the time that a collector would have been missed. */
   #missPublisher(): void {
     const { settings, feed, plan } = this.#of;
-    if (plan.parse === undefined) return;
     const { scheduler } = settings;
-    const missing = callAfter(scheduler, scheduler.now(), MISSED_AFTER * HEARTBEAT, () => {
-      if (this.#publisher === undefined) warnProcess(`Nobody publishes ${feed.key} so far`, UNPUBLISHED);
+    const wait = MISSED_AFTER * (plan.heartbeat ?? HEARTBEAT);
+    const missing = callAfter(scheduler, scheduler.now(), wait, () => {
+      if (this.#publisher !== undefined) return;
+      if (plan.parse !== undefined) warnProcess(`Nobody publishes ${feed.key} so far`, UNPUBLISHED);
+      this.#tell({ type: "alive", isAlive: false });
     });
     this.#listening.add(missing);
   }
 
   async #readOnce(): Promise<void> {
-    const { feed, plan, settings } = this.#of;
-    const waiting = { scheduler: settings.scheduler, signal: this.#abort.signal };
+    const { feed, plan } = this.#of;
     let status = await this.#readStatus();
     let newest: Heard = status ?? NOTHING_HEARD;
     while (plan.parse !== undefined) {
-      const rows = await readFeedSince(this.#store!, feed, plan.since?.(status) ?? -Infinity, waiting);
+      const rows = await readFeedSince(this.#store!, feed, plan.since?.(status) ?? -Infinity, this.#waiting);
       for (const { subject, text, time } of rows.values()) {
         const { record, status: other } = this.#parsed(lastOf(subject), text) ?? {};
         newest = newer(newest, record ?? other ?? newest);
@@ -229,10 +232,8 @@ class FeedReader<M extends Stamped> {
 
   /** The stored status. If it is of an earlier run than what was heard, that is gone, and all that comes counts as later. */
   async #readStatus(): Promise<StatusRecord | undefined> {
-    const { feed, settings } = this.#of;
     const { epoch } = this.#heard;
-    const waiting = { scheduler: settings.scheduler, signal: this.#abort.signal };
-    const told = await readStoredStatus(this.#store!, feed, waiting);
+    const told = await readStoredStatus(this.#store!, this.#of.feed, this.#waiting);
     this.#abort.signal.throwIfAborted();
     const status = told && this.#parsed(STATUS, told.text)?.status;
     if (status === undefined || status.epoch >= epoch) return status;

@@ -2,6 +2,7 @@ import * as z from "zod/mini";
 import { checkWatch, WATCH_NAMES } from "../../candles/options.js";
 import { SERIES_NAMES } from "../../contract/names.js";
 import { ContractError, InvalidInputError } from "../../errors.js";
+import { isCandleWatch } from "../../feed-status.js";
 import { refuseKnown } from "../../snipers/known.js";
 import { checkSniperWatch, SNIPER_WATCH_NAMES } from "../../snipers/watch.js";
 import { checkWire, readWire } from "../wire/read.js";
@@ -17,8 +18,7 @@ export interface CollectedFeed {
 
 /** Checks the options of a feed. Throws an `InvalidInputError`. */
 export function checkFeed(name: string, watch: CollectedWatch): CollectedFeed {
-  const isSnipers = typeof watch === "object" && watch !== null && !("timeframe" in watch);
-  if (isSnipers) {
+  if (!isCandleWatch(watch)) {
     refuseKnown(watch, "in a feed of a collector");
     return { feed: sniperSubjects(name, checkSniperWatch(watch).query), watch };
   }

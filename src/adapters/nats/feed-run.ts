@@ -1,13 +1,14 @@
 import { Subscription } from "rxjs";
 import { ContractError, PairstreamError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
-import { makeStatus } from "../wire/status.js";
+import { STARTING } from "../wire/status.js";
 import {
   type AskingMeans,
   type CollectedWatch,
   type FeedKind,
   type Following,
   feedKindOf,
+  readKnownStatus,
   type Told,
 } from "./feed-kinds.js";
 import { OtherVersion, readStatusMessage, type StatusRecord, statusBody } from "./message.js";
@@ -80,7 +81,7 @@ export class FeedRun {
     this.#kind = feedKindOf(watch, means);
     const { again: lost, outranked } = events;
     const fail = (error: unknown) => this.#fail(error);
-    const read = (last: string, text: string) => this.#readable(last, text) ?? UNREADABLE;
+    const read: ReadStored = (last, text) => this.#known(last, text);
     this.#writer = new Writer(means, { fail, lost, outranked }, { feed, epoch, read });
   }
 
@@ -239,13 +240,11 @@ export class FeedRun {
     const records = messages.flatMap(({ subject, sequence, text }) => {
       const last = lastOf(subject);
       if (last !== STATUS && !isKnown(last)) return [];
-      return [{ last, known: { ...(this.#readable(last, text) ?? UNREADABLE), sequence } }];
+      return [{ last, known: { ...this.#known(last, text), sequence } }];
     });
     const open = records.filter(({ last, known }) => last !== STATUS && !known.isOver);
-    const first = Math.min(
-      from === -Infinity ? Infinity : from,
-      ...open.map(({ last }) => timestampOf(last)),
-    );
+    const begun = from === -Infinity ? Infinity : from;
+    const first = Math.min(begun, ...open.map(({ last }) => timestampOf(last)));
     for (const { last, known } of records) {
       this.#newestEpoch = Math.max(this.#newestEpoch, known.epoch);
       if (last === STATUS) this.#writer.learn(last, known);
@@ -262,8 +261,9 @@ export class FeedRun {
     return this.#tried(message.subject, () => readStatusMessage(message.text));
   }
 
-  #readable(last: string, text: string): ReturnType<ReadStored> | undefined {
-    return this.#tried(`${this.#feed.key}.${last}`, () => this.#kind.read(last, text));
+  #known(last: string, text: string): ReturnType<ReadStored> {
+    const read = () => (last === STATUS ? readKnownStatus(text) : this.#kind.read(text));
+    return this.#tried(`${this.#feed.key}.${last}`, read) ?? UNREADABLE;
   }
 
   /** What cannot be read is passed over, and written over when its turn comes; another version's is left alone. */
@@ -279,13 +279,7 @@ export class FeedRun {
 }
 
 /** What stands for a message that cannot be read. */
-const UNREADABLE: Omit<Known, "sequence"> = {
-  epoch: 0,
-  revision: 0,
-  observedAt: 0,
-  body: "",
-  isRemoval: true,
-  isOver: true,
+const UNREADABLE: ReturnType<ReadStored> = {
+  ...{ epoch: 0, revision: 0, observedAt: 0 },
+  ...{ body: "", isRemoval: true, isOver: true },
 };
-
-const STARTING: FeedStatus = makeStatus({ state: "starting", failures: 0 });

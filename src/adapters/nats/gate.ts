@@ -1,4 +1,16 @@
-import { type SchedulerLike, Subscription } from "rxjs";
+import {
+  filter,
+  firstValueFrom,
+  fromEvent,
+  merge,
+  mergeMap,
+  NEVER,
+  type SchedulerLike,
+  Subject,
+  Subscription,
+  startWith,
+  throwError,
+} from "rxjs";
 import { type BudgetPart, type Client, coreOf, type Starter } from "../../client/core.js";
 import type { Begin } from "../../client/limits/budget.js";
 import { callAfter } from "../../client/timers.js";
@@ -14,7 +26,8 @@ const SHUT = Symbol();
 export class Gate implements BudgetPart {
   readonly client: Client;
   readonly #scheduler: SchedulerLike;
-  readonly #waiting = new Set<() => void>();
+  /** Requests may go out now, perhaps. */
+  readonly #served = new Subject<void>();
   /** Whether no request of an earlier leader counts any more. */
   #isQuiet = false;
   #actsUntil = -Infinity;
@@ -50,7 +63,7 @@ export class Gate implements BudgetPart {
     this.#opening.unsubscribe();
     this.#opening = callAfter(this.#scheduler, this.#scheduler.now(), wait, () => {
       this.#isQuiet = true;
-      this.#serve();
+      this.#served.next();
     });
   }
 
@@ -60,7 +73,7 @@ export class Gate implements BudgetPart {
     this.#expiry.unsubscribe();
     const now = this.#scheduler.now();
     this.#expiry = callAfter(this.#scheduler, now, until - now, expired);
-    this.#serve();
+    this.#served.next();
   }
 
   /** The lease is over, or given up. */
@@ -83,28 +96,16 @@ export class Gate implements BudgetPart {
     };
   }
 
-  #opened(signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve, reject) => {
-      if (signal?.aborted) reject(signal.reason);
-      else if (this.isOpen) resolve();
-      else {
-        const leave = () => {
-          this.#waiting.delete(enter);
-          reject(signal?.reason);
-        };
-        const enter = () => {
-          this.#waiting.delete(enter);
-          signal?.removeEventListener("abort", leave);
-          resolve();
-        };
-        this.#waiting.add(enter);
-        signal?.addEventListener("abort", leave, { once: true });
-      }
-    });
-  }
-
-  #serve(): void {
-    if (this.isOpen) for (const enter of [...this.#waiting]) enter();
+  /** Resolves once requests may go out; rejects with the signal's reason. */
+  #opened(signal: AbortSignal | undefined): Promise<unknown> {
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    const left = signal === undefined ? NEVER : fromEvent(signal, "abort");
+    const over = left.pipe(mergeMap(() => throwError(() => signal?.reason)));
+    const opened = this.#served.pipe(
+      startWith(undefined),
+      filter(() => this.isOpen),
+    );
+    return firstValueFrom(merge(opened, over));
   }
 
   #now(): number {

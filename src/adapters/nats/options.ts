@@ -1,6 +1,6 @@
 import { asyncScheduler, type SchedulerLike } from "rxjs";
 import { checkNumber } from "../../contract/input.js";
-import { checkNames } from "../../contract/names.js";
+import { checkMethods, checkNames, checkScheduler } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import type { NatsConnection } from "./nats.js";
 
@@ -37,29 +37,24 @@ const NAME = /^[A-Za-z0-9_-]{1,32}$/;
 export function checkNatsOptions(options: StreamOptions, more: readonly string[]): NatsSettings {
   checkNames(options, ["name", ...more]);
   const { name = "pairstream", scheduler = asyncScheduler, replicas, retention } = options;
-  if (typeof name !== "string" || !NAME.test(name)) {
-    throw new InvalidInputError("name", "1 to 32 letters, digits, _ or -", "is not such a text");
-  }
-  if (typeof scheduler?.now !== "function" || typeof scheduler.schedule !== "function") {
-    throw new InvalidInputError(
-      "scheduler",
-      "an RxJS scheduler, with now and schedule",
-      "is not a scheduler",
-    );
-  }
+  checkName("name", name);
+  checkScheduler(scheduler);
   if (replicas !== undefined) checkNumber("replicas", replicas, { min: 1, max: 5, integer: true });
   if (retention !== undefined) checkNumber("retention", retention, { min: 1_000, unit: "ms" });
   return { name, scheduler, replicas, retention };
 }
 
 export function checkGroup(group = "default"): string {
-  if (typeof group === "string" && NAME.test(group)) return group;
-  throw new InvalidInputError("group", "1 to 32 letters, digits, _ or -", "is not such a text");
+  checkName("group", group);
+  return group;
 }
 
-export function checkConnection(connection: NatsConnection): NatsConnection {
-  const { subscribe, request, isClosed } = connection ?? {};
-  if ([subscribe, request, isClosed].every((method) => typeof method === "function")) return connection;
+function checkName(parameter: string, name: string): void {
+  if (typeof name === "string" && NAME.test(name)) return;
+  throw new InvalidInputError(parameter, "1 to 32 letters, digits, _ or -", "is not such a text");
+}
+
+export function checkConnection(connection: NatsConnection): void {
   const allowed = "a connection of @nats-io/transport-node, or of another transport of NATS";
-  throw new InvalidInputError("connection", allowed, "is not such a connection");
+  checkMethods("connection", allowed, connection, ["subscribe", "request", "isClosed"]);
 }

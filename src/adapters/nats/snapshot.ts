@@ -72,7 +72,7 @@ async function attempt(
   try {
     const isWhole = since === -Infinity;
     const start = isWhole ? {} : { opt_start_time: new Date(Math.max(0, since)).toISOString() };
-    const { pending } = await store.addConsumer(stream, {
+    const pending = await store.addConsumer(stream, {
       ...start,
       name,
       deliver_policy: isWhole ? "last_per_subject" : "by_start_time",

@@ -11,6 +11,7 @@ import {
 import { checkHistory } from "../../candles/history.js";
 import { type CandleWatch, checkWatch } from "../../candles/options.js";
 import type { Candle } from "../../contract/model.js";
+import { checkMethods } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import { type FeedStatus, isCandleWatch, isSameStatus } from "../../feed-status.js";
 import { refuseKnown } from "../../snipers/known.js";
@@ -55,8 +56,8 @@ export interface NatsSourceOptions extends NatsOptions {
 export function natsSource(connection: NatsConnection, options: NatsSourceOptions = {}): PairSource {
   checkConnection(connection);
   const { history, ...named } = options;
-  if (history !== undefined && typeof history?.history !== "function") {
-    throw new InvalidInputError("history", "a PairSource, or what has its history", "is not such a source");
+  if (history !== undefined) {
+    checkMethods("history", "a PairSource, or what has its history", history, ["history"]);
   }
   const settings = checkNatsOptions(named, ["scheduler"]);
   /** What the streams of candles were asked for that have not told what is stored. */
@@ -64,27 +65,20 @@ export function natsSource(connection: NatsConnection, options: NatsSourceOption
   const looks = (asked: SniperWatch) => {
     refuseKnown(asked, "over NATS");
     const { query } = checkSniperWatch(asked);
-    if (asked.missingPace !== undefined) {
-      throw new InvalidInputError(
-        "missingPace",
-        "nothing over NATS, as the collector chooses it",
-        "is given",
-      );
-    }
+    const allowed = "nothing over NATS, as the collector chooses it";
+    if (asked.missingPace !== undefined) throw new InvalidInputError("missingPace", allowed, "is given");
     return looksOf(connection, query, settings, refuseOther(asked));
   };
   return Object.freeze<PairSource>({
     candles: (asked) => {
       const watch = checkWatch(asked);
       if (watch.fillGaps) throw new InvalidInputError("fillGaps", "false over NATS", "is true");
-      const { series, since, rules } = watch;
-      const { intervals } = rules;
       return defer(() => {
         const one = { key: keyOf(watch) };
         const told = () => reading.next(reading.value.filter((other) => other !== one));
         reading.next([...reading.value, one]);
         const terms = { told, check: refuseOther(asked) };
-        return candlesOf(connection, settings, { series, intervals, since }, terms).pipe(finalize(told));
+        return candlesOf(connection, settings, watch, terms).pipe(finalize(told));
       });
     },
     snipers: (asked) => looks(asked).pipe(mergeMap(({ events }) => events)),
@@ -95,7 +89,8 @@ export function natsSource(connection: NatsConnection, options: NatsSourceOption
       const check = refuseOther(asked);
       const statuses = statusesOf(connection, settings, subjectsOf(settings.name, feed), { check });
       return combineLatest([statuses, reading]).pipe(
-        map(([status, all]) => (all.some((one) => one.key === key) ? untold(status) : status)),
+        // What is so now: who is told of a change may have made the next one.
+        map(([status]) => (reading.value.some((one) => one.key === key) ? untold(status) : status)),
         distinctUntilChanged(isSameStatus),
       );
     },
@@ -104,11 +99,8 @@ export function natsSource(connection: NatsConnection, options: NatsSourceOption
       const stored = await readStored(connection, settings, query, signal);
       if (Array.isArray(stored)) return stored;
       if (history !== undefined) return history.history(query, callOptions);
-      throw new InvalidInputError(
-        "from",
-        `an instant that the stream holds, or the option history of natsSource`,
-        `is older than what is published (${stored})`,
-      );
+      const allowed = "an instant that the stream holds, or the option history of natsSource";
+      throw new InvalidInputError("from", allowed, `is older than what is published (${stored})`);
     },
   });
 }

@@ -1,7 +1,7 @@
 import type { PairstreamError } from "../../errors.js";
-import type { FeedStatus } from "../../feed-status.js";
+import { type FeedStatus, joinedStatus } from "../../feed-status.js";
 import type { Intervals } from "../../timeframe.js";
-import { makeStatus } from "../wire/status.js";
+import { coveredFromStatus, makeStatus, STARTING } from "../wire/status.js";
 import type { FeedSignal } from "./feed-reader.js";
 
 /**
@@ -18,10 +18,7 @@ export function carriedStatus(before: FeedStatus | undefined, own: FeedStatus): 
     if (before === undefined) return makeStatus({ state, failures, lastError });
     return failures === 0 ? before : makeStatus({ ...before, state: "stalled", failures, lastError });
   }
-  if (before === undefined) return own;
-  const { coveredFrom, coveredUntil = -Infinity } = before;
-  const joins = own.coveredFrom !== undefined && coveredFrom !== undefined && own.coveredFrom <= coveredUntil;
-  return joins ? makeStatus({ ...own, coveredFrom: Math.min(coveredFrom, own.coveredFrom!) }) : own;
+  return joinedStatus(before ?? {}, own);
 }
 
 /** The status of a feed at the moment of a takeover. It is stalled if answers have been due since the last status. */
@@ -47,23 +44,11 @@ export function keptStatus(
   return coveredFromStatus(status, intervals.shift(intervals.end(oldest), 1));
 }
 
-/** A status that covers nothing before an instant. */
-export function coveredFromStatus(status: FeedStatus, from: number): FeedStatus {
-  const { coveredFrom, coveredUntil } = status;
-  if (coveredFrom === undefined || coveredUntil === undefined || from <= coveredFrom) return status;
-  return makeStatus({ ...status, coveredFrom: Math.min(coveredUntil, from) });
-}
-
 /** The status of a feed whose publisher does not answer, or whose source has failed for good. */
 export function stalledStatus(last: FeedStatus | undefined, lastError: PairstreamError): FeedStatus {
   const { coveredFrom, coveredUntil, failures = 0 } = last ?? {};
-  return makeStatus({
-    state: "stalled",
-    coveredFrom,
-    coveredUntil,
-    failures: Math.max(1, failures),
-    lastError,
-  });
+  const times = Math.max(1, failures);
+  return makeStatus({ state: "stalled", coveredFrom, coveredUntil, failures: times, lastError });
 }
 
 /** What a subscriber has heard of a published feed. */
@@ -98,5 +83,5 @@ export function heardStatus({ status, isFresh, isAlive }: Heard, silence: Pairst
   // The error with which it failed says more than the silence after it.
   if (isAlive === false) return stalledStatus(status, status?.lastError ?? silence);
   if (status !== undefined && (isAlive === true || isFresh)) return status;
-  return makeStatus({ state: "starting", failures: 0 });
+  return STARTING;
 }

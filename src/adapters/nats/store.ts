@@ -242,16 +242,14 @@ export class Store {
   }
 
   /**
-   * Creates a consumer. Resolves with how many messages wait for it, and when it was created by the server's clock. One
-   * that nobody has answered for is deleted.
+   * Creates a consumer. Resolves with how many messages wait for it. One that nobody has answered for is deleted.
    */
   async addConsumer(
     stream: string,
     config: Partial<ConsumerConfig> & { readonly name: string },
-  ): Promise<{ pending: number; time: number }> {
+  ): Promise<number> {
     try {
-      const { num_pending, created } = await this.#manager.consumers.add(stream, config);
-      return { pending: num_pending, time: Date.parse(created) };
+      return (await this.#manager.consumers.add(stream, config)).num_pending;
     } catch (error) {
       // It may be there all the same. While a cluster still agrees on it, it is not found: then it is deleted again.
       if (error instanceof Error && error.name === "TimeoutError")
@@ -260,22 +258,13 @@ export class Store {
     }
   }
 
-  /** What is wrong with leases that so many nodes keep: older ones store all messages that expect the same at once. */
+  /** What is wrong with leases that so many nodes keep: servers before 2.9.21 store all messages that expect the same at once. */
   troubleWith(replicas = 1): PairstreamError | undefined {
-    if (replicas === 1 || this.#isFrom(9, 21)) return undefined;
-    const problem = `are of version ${this.#version}: in a cluster, two collectors may get the same lease`;
+    const version = this.connection.info?.version ?? "";
+    const [major = 0, minor = 0, patch = 0] = version.split(".").map((part) => Number.parseInt(part, 10));
+    if (replicas === 1 || (major - 2 || minor - 9 || patch - 21) >= 0) return undefined;
+    const problem = `are of version ${version}: in a cluster, two collectors may get the same lease`;
     return new PairstreamError(`The servers ${problem}. Those from 2.9.21 on give it to one`);
-  }
-
-  get #version(): string {
-    return this.connection.info?.version ?? "";
-  }
-
-  /** Whether the servers are of version 2.`minor`.`patch` or of a later one. */
-  #isFrom(minor: number, patch: number): boolean {
-    const [major = 0, ...its] = this.#version.split(".").map((part) => Number.parseInt(part, 10));
-    const order = major - 2 || (its[0] ?? 0) - minor || (its[1] ?? 0) - patch;
-    return order >= 0;
   }
 
   /**

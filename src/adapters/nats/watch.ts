@@ -1,40 +1,29 @@
 import {
   concatMap,
-  connect,
   defer,
   distinctUntilChanged,
-  filter,
   from,
   map,
-  merge,
   mergeMap,
   type Observable,
   scan,
   startWith,
-  takeUntil,
   tap,
-  timer,
 } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
-import {
-  checkNumber,
-  checkSeries,
-  checkSniperQuery,
-  checkWeekStart,
-  toInstant,
-} from "../../contract/input.js";
+import { type CandleWatch, checkSince } from "../../candles/options.js";
+import { checkNumber, checkSeries, checkSniperQuery, checkWeekStart } from "../../contract/input.js";
 import type { DateLike, Series, SniperQuery, WeekStart } from "../../contract/model.js";
-import { type FeedStatus, isSameStatus } from "../../feed-status.js";
+import { type FeedStatus, isCandleWatch, isSameStatus } from "../../feed-status.js";
 import type { SniperEvent } from "../../snipers/event.js";
 import type { SniperLook } from "../../snipers/look.js";
 import { type Intervals, intervalsOf } from "../../timeframe.js";
 import { PlainNetworkError } from "../wire/error.js";
-import { CandleTable, type TableStart } from "./candle-table.js";
+import { CandleTable } from "./candle-table.js";
 import { type Check, HEARTBEAT, readFeed } from "./feed-reader.js";
 import { readCandleMessage, readWalletMessage } from "./message.js";
 import type { NatsConnection } from "./nats.js";
 import { checkConnection, checkNatsOptions, type NatsOptions, type NatsSettings } from "./options.js";
-import { MISSED_AFTER } from "./pulse.js";
 import { SniperTable } from "./sniper-table.js";
 import { heardAfter, heardStatus, nothingHeard } from "./statuses.js";
 import { candleSubjects, type FeedSubjects, isCandleToken, sniperSubjects } from "./subjects.js";
@@ -102,19 +91,19 @@ export function watchPublishedCandles(
   const checked = checkSeries(series);
   const settings = checkNatsOptions(options, ["scheduler", "since", "weekStart"]);
   const intervals = intervalsOf(checked.timeframe, checkWeekStart(options.weekStart));
-  const since = checkTableStart(options.since, intervals.start);
-  return candlesOf(connection, settings, { series: checked, intervals, since });
+  const since = checkSince(options.since, intervals.start);
+  return candlesOf(connection, settings, { series: checked, rules: { intervals }, since });
 }
 
 /** The same for what is checked. `told`: called once all that is stored was told. */
 export function candlesOf(
   connection: NatsConnection,
   settings: NatsSettings,
-  { series, intervals, since }: { series: Series; intervals: Intervals; since: TableStart },
+  { series, rules, since }: Pick<CandleWatch, "series" | "since"> & { rules: { intervals: Intervals } },
   { check, told = () => {} }: { check?: Check; told?: () => void } = {},
 ): Observable<CandleEvent> {
   return defer(() => {
-    const table = new CandleTable(series, intervals, since, () => settings.scheduler.now());
+    const table = new CandleTable(series, rules.intervals, since, () => settings.scheduler.now());
     const signals = readFeed(connection, settings, candleSubjects(settings.name, series), {
       parse: (last, text) => (isCandleToken(last) ? readCandleMessage(text) : undefined),
       since: (status) => table.since(status),
@@ -129,17 +118,6 @@ export function candlesOf(
       }),
     );
   });
-}
-
-function checkTableStart(
-  since: PublishedCandlesOptions["since"],
-  floor: (instant: number) => number,
-): TableStart {
-  if (since === undefined) return undefined;
-  if (typeof since === "object" && since !== null && !(since instanceof Date)) {
-    return { candles: checkNumber("since.candles", since.candles, { min: 1, max: 100_000, integer: true }) };
-  }
-  return floor(toInstant("since", since));
 }
 
 /**
@@ -242,13 +220,6 @@ export function statusesOf(
     const silence = new PlainNetworkError("The publisher of this feed does not answer");
     const absence = new PlainNetworkError("Nobody publishes this feed");
     return readFeed(connection, settings, feed, { heartbeat, check }).pipe(
-      connect((told) => {
-        const nobody = timer(MISSED_AFTER * heartbeat, settings.scheduler).pipe(
-          takeUntil(told.pipe(filter(({ type }) => type === "status"))),
-          map(() => ({ type: "alive", isAlive: false }) as const),
-        );
-        return merge(told, nobody);
-      }),
       scan(heardAfter, nothingHeard),
       startWith(nothingHeard),
       map((known) => heardStatus(known, known.publisher === undefined ? absence : silence)),
@@ -259,8 +230,7 @@ export function statusesOf(
 
 /** Checks a series or a sniper query, and gives the subjects of its feed. */
 export function subjectsOf(name: string, feed: Series | SniperQuery): FeedSubjects {
-  const isSeries = typeof feed !== "object" || feed === null || "timeframe" in feed || "currency" in feed;
-  return isSeries
-    ? candleSubjects(name, checkSeries(feed as Series))
+  return isCandleWatch(feed)
+    ? candleSubjects(name, checkSeries(feed))
     : sniperSubjects(name, checkSniperQuery(feed));
 }

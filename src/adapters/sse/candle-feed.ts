@@ -2,9 +2,9 @@ import { merge, Subscription, tap } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
 import { CandleFold } from "../../candles/fold.js";
 import { checkWatch, type WatchOptions } from "../../candles/options.js";
-import type { FoldRow } from "../../candles/reader-fold.js";
 import type { Series } from "../../contract/model.js";
 import type { FeedStatus } from "../../feed-status.js";
+import { coveredFromStatus } from "../wire/status.js";
 import { Feed, type FeedOptions, type Viewer } from "./feed.js";
 import {
   covers,
@@ -15,9 +15,9 @@ import {
   startOf,
   type Told,
 } from "./reach.js";
-import { writeCandle, writeMessage, writeStatus } from "./wire.js";
+import { writeCandle, writeMessage } from "./wire.js";
 
-/** How many candles are kept: twice the history, and at least and at most so many. */
+/** How many candles are kept: twice the longest history, and at least and at most so many. */
 const KEPT = { least: 1_000, most: 100_000 };
 
 interface CandleFeedOptions extends FeedOptions {
@@ -50,11 +50,9 @@ export class CandleFeed extends Feed {
   readonly #options: CandleFeedOptions;
   readonly #rules: ReachRules;
   readonly #fold: CandleFold;
-  readonly #texts = new WeakMap<FoldRow, string>();
   /** The last run that has told its history, and the last one of all. */
   #settled: Run | undefined;
   #latest: Run | undefined;
-  #keep = 0;
   #observedAt = 0;
 
   constructor(options: CandleFeedOptions) {
@@ -91,26 +89,23 @@ export class CandleFeed extends Feed {
     return startOf(since, candles, this.#nowAt(cameAt), this.#rules);
   }
 
-  status({ since }: Viewer, start: number | undefined): string | undefined {
+  protected statusFor({ since }: Viewer, start: number | undefined): FeedStatus | undefined {
     const { status, reach } = (start === undefined ? this.#latest : this.#settled) ?? {};
-    if (status === undefined) return undefined;
-    if (start === undefined) return this.statusText("waiting", status);
-    const { coveredFrom = start, coveredUntil = start } = status;
+    if (status === undefined || start === undefined) return status;
     const isOwn = since === undefined || JSON.stringify(since) === JSON.stringify(reach);
-    if (isOwn || coveredFrom >= start) return this.statusText("status", status);
     // What the stream covers for others this viewer does not get.
-    return writeStatus("status", { ...status, coveredFrom: Math.min(start, coveredUntil) });
+    return isOwn ? status : coveredFromStatus(status, start);
   }
 
   snapshot(start: number): readonly string[] {
     const from = Math.max(start, this.#fold.after + 1);
-    const facts = { from, keep: this.#keep, observedAt: this.#observedAt, now: this.now };
+    const facts = { from, keep: this.#fold.keep, observedAt: this.#observedAt, now: this.now };
     const opening = writeMessage("snapshot", facts);
-    return [opening, ...this.#fold.rows(from).map((row) => this.#textOf(row))];
+    return [opening, ...this.#fold.rows(from).map((row) => this.textOf(row, writeCandle))];
   }
 
   since(version: number, start: number): readonly string[] | undefined {
-    return this.#fold.since(version, start)?.map((row) => this.#textOf(row));
+    return this.#fold.since(version, start)?.map((row) => this.textOf(row, writeCandle));
   }
 
   /** The service's clock as far as it is known, when the channel's own showed that. */
@@ -133,27 +128,21 @@ export class CandleFeed extends Feed {
     const { source, options } = this.#options;
     if (this.#latest !== this.#settled) this.#latest?.streams.unsubscribe();
     const kept = 2 * intervalsBack(reach, now, this.#rules);
-    this.#keep = Math.max(this.#keep, Math.min(Math.max(KEPT.least, kept), KEPT.most));
     if (this.#settled !== undefined) {
       this.#settled.after = Math.max(this.#settled.after, this.#fold.after);
     }
-    this.#fold.widen(this.#keep);
+    this.#fold.widen(Math.max(this.#fold.keep, Math.min(kept, KEPT.most)));
     const streams = new Subscription();
     const epoch = this.#fold.doubt();
-    const untold = {
-      first: Infinity,
-      after: -Infinity,
-      isSettled: false,
-      isThrough: false,
-      status: undefined,
-    };
-    const run: Run = { reach, epoch, streams, ...untold };
+    const untold = { isSettled: false, isThrough: false, status: undefined };
+    const run: Run = { reach, epoch, streams, first: Infinity, after: -Infinity, ...untold };
     this.#latest = run;
     const watched = reach === undefined ? options : { ...options, since: reach };
-    const told = merge(
-      source.candles(watched).pipe(tap((event) => this.#takeCandle(run, event))),
-      source.status(watched).pipe(tap((status) => this.#takeStatus(run, status))),
-    );
+    const told = () =>
+      merge(
+        source.candles(watched).pipe(tap((event) => this.#takeCandle(run, event))),
+        source.status(watched).pipe(tap((status) => this.#takeStatus(run, status))),
+      );
     this.follow(streams, told, () => {
       if (run !== this.#latest) return false;
       this.#settle(run, Infinity);
@@ -186,15 +175,5 @@ export class CandleFeed extends Feed {
     run.isSettled = true;
     this.#settled?.streams.unsubscribe();
     this.#settled = run;
-  }
-
-  #textOf(row: FoldRow): string {
-    const known = this.#texts.get(row);
-    if (known !== undefined) return known;
-    const { candle, isRemoved, status, revision, live, due, received, observedAt } = row;
-    const removed = isRemoved ? { isRemoved } : {};
-    const text = writeCandle({ candle, ...removed, status, revision, live, due, received, observedAt });
-    this.#texts.set(row, text);
-    return text;
   }
 }

@@ -9,6 +9,8 @@ export interface ChannelOptions {
   readonly scheduler: SchedulerLike;
   /** What it tells; `onChange` is to be called after every change. */
   feed(onChange: () => void): Feed;
+  /** Called once its streams have ended. Whoever comes then is told how. */
+  onEnd(): void;
 }
 
 /** What one response needs besides its request. */
@@ -21,8 +23,6 @@ export interface ResponseTerms {
   onLeave(): void;
 }
 
-/** After how many heartbeats one who does not read is left. */
-const PATIENCE = 8;
 /** After how many heartbeats that are due and have not come the timers stand still. */
 const MOST_MISSED = 2.5;
 
@@ -44,7 +44,9 @@ export class Channel {
     this.#options = options;
     this.#feed = options.feed(() => {
       for (const connection of this.#open.keys()) connection.flush();
-      if (this.#feed.ending !== undefined) this.#heartbeats.unsubscribe();
+      if (!this.hasEnded) return;
+      this.#heartbeats.unsubscribe();
+      options.onEnd();
     });
     this.#beatAt = scheduler.now();
     const beat = () => {
@@ -56,6 +58,10 @@ export class Channel {
       beat();
       this.schedule(undefined, heartbeat);
     }, heartbeat);
+  }
+
+  get hasEnded(): boolean {
+    return this.#feed.ending !== undefined;
   }
 
   /**
@@ -74,7 +80,7 @@ export class Channel {
     // What was good enough for it then still is.
     if (resumed?.channel !== this.#id) this.#feed.want(viewer);
     const outlet = new Outlet(this.#feed, { channel: this.#id, heartbeat, viewer, resumed });
-    const connection = new Connection(outlet, { retry, patience: PATIENCE }, (left) => {
+    const connection = new Connection(outlet, retry, (left) => {
       this.#open.delete(left);
       onLeave();
     });

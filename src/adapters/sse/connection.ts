@@ -4,6 +4,8 @@ import type { Outlet } from "./outlet.js";
 const WAITING = 65_536;
 /** About how many characters go out in one piece. */
 const PIECE = 16_384;
+/** How many heartbeats in a row may find no room until their reader counts as gone. */
+const PATIENCE = 8;
 const SIGN_OF_LIFE = ":\n\n";
 
 /** One response. It sends what its reader asks for, and no more. */
@@ -12,24 +14,15 @@ export class Connection {
   readonly #encoder = new TextEncoder();
   readonly #outlet: Outlet;
   readonly #onLeave: (connection: Connection) => void;
-  readonly #patience: number;
   #controller!: ReadableStreamDefaultController<Uint8Array>;
   #isOpen = true;
   /** How many heartbeats in a row have found no room. */
   #unread = 0;
 
-  /**
-   * `retry`: how long the receiver has to wait before it reconnects, in ms. `patience`: how many heartbeats in a row may
-   * find no room until its reader counts as gone. `onLeave` is called once.
-   */
-  constructor(
-    outlet: Outlet,
-    { retry, patience }: { readonly retry: number; readonly patience: number },
-    onLeave: (connection: Connection) => void,
-  ) {
+  /** `retry`: how long the receiver has to wait before it reconnects, in ms. `onLeave` is called once. */
+  constructor(outlet: Outlet, retry: number, onLeave: (connection: Connection) => void) {
     this.#outlet = outlet;
     this.#onLeave = onLeave;
-    this.#patience = patience;
     this.body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
@@ -67,7 +60,7 @@ export class Connection {
       return;
     }
     this.#unread += 1;
-    if (this.#unread <= this.#patience) return;
+    if (this.#unread <= PATIENCE) return;
     // What waits is let go of with it: one who does not read would keep it for ever.
     this.#controller.error(new Error("This response is not read, so it was ended"));
     this.#leave();

@@ -1,10 +1,10 @@
-import { type Observable, type SchedulerLike, Subscription } from "rxjs";
+import { defer, type Observable, type SchedulerLike, Subscription } from "rxjs";
 import type { CandleWatch } from "../../candles/options.js";
 import type { FeedStatus } from "../../feed-status.js";
 import type { PairSource } from "../../source.js";
 import { toWireError } from "../wire/error.js";
 import { HeardClock } from "../wire/heard-clock.js";
-import { writeMessage, writeStatus } from "./wire.js";
+import { statusText, writeMessage, writeStatus } from "./wire.js";
 
 /** Who watches a channel, as its feed sees it. */
 export interface Viewer {
@@ -29,11 +29,8 @@ export abstract class Feed {
   protected readonly clock = new HeardClock();
   readonly #options: FeedOptions;
   readonly #streams = new Subscription();
-  /** The messages of statuses, each written once for all who get it. */
-  readonly #statuses = {
-    status: new WeakMap<FeedStatus, string>(),
-    waiting: new WeakMap<FeedStatus, string>(),
-  };
+  /** Each is written once for all who get it. */
+  readonly #texts = new WeakMap<object, string>();
   #ending: string | undefined;
 
   constructor(options: FeedOptions) {
@@ -47,7 +44,7 @@ export abstract class Feed {
   /** Where the viewer's state begins; `undefined` until all of it is known. */
   abstract startFor(viewer: Viewer): number | undefined;
   /** The status for a viewer whose state begins at `start`; `undefined`: of what is still being read for it. */
-  abstract status(viewer: Viewer, start: number | undefined): string | undefined;
+  protected abstract statusFor(viewer: Viewer, start: number | undefined): FeedStatus | undefined;
   /** The messages of the whole state from `start` on. */
   abstract snapshot(start: number): readonly string[];
   /** The messages of what has changed since a version; `undefined` where that is not known any more. */
@@ -63,13 +60,22 @@ export abstract class Feed {
     return this.#ending;
   }
 
+  /** The message of its status. */
+  status(viewer: Viewer, start: number | undefined): string | undefined {
+    const status = this.statusFor(viewer, start);
+    return status && writeStatus(start === undefined ? "waiting" : "status", this.textOf(status, statusText));
+  }
+
   /** Leaves the sources. */
   close(): void {
     this.#streams.unsubscribe();
   }
 
-  /** Follows a source as `streams`. If it fails, the channel ends, and if it completes, where `complete` says so. */
-  protected follow(streams: Subscription, told: Observable<unknown>, complete = () => true): void {
+  /**
+   * Follows a source as `streams`. If it fails, or refuses what it is asked for, the channel ends, and if it completes, where
+   * `complete` says so.
+   */
+  protected follow(streams: Subscription, told: () => Observable<unknown>, complete = () => true): void {
     const end = (text: string) => {
       this.#ending = text;
       this.close();
@@ -77,7 +83,7 @@ export abstract class Feed {
     };
     this.#streams.add(streams);
     streams.add(
-      told.subscribe({
+      defer(told).subscribe({
         next: () => this.#options.onChange(),
         error: (error: unknown) => end(writeMessage("error", toWireError(error))),
         complete: () => {
@@ -87,9 +93,9 @@ export abstract class Feed {
     );
   }
 
-  protected statusText(name: "status" | "waiting", status: FeedStatus): string {
-    const text = this.#statuses[name].get(status) ?? writeStatus(name, status);
-    this.#statuses[name].set(status, text);
+  protected textOf<T extends object>(told: T, write: (told: T) => string): string {
+    const text = this.#texts.get(told) ?? write(told);
+    this.#texts.set(told, text);
     return text;
   }
 }

@@ -14,25 +14,19 @@ import {
 } from "rxjs";
 import { checkHistory } from "../../candles/history.js";
 import { makingOf } from "../../candles/making.js";
-import {
-  type CandleWatch,
-  checkWatch,
-  DEFAULT_SETTLE,
-  WATCH_NAMES,
-  type WatchOptions,
-} from "../../candles/options.js";
+import { type CandleWatch, checkWatch, DEFAULT_SETTLE, type WatchOptions } from "../../candles/options.js";
 import type { Series } from "../../contract/model.js";
-import { SERIES_NAMES } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import { type FeedStatus, isCandleWatch, isSameStatus } from "../../feed-status.js";
 import { refuseKnown } from "../../snipers/known.js";
 import { checkSniperWatch, type SniperWatch } from "../../snipers/watch.js";
 import type { PairSource } from "../../source.js";
+import { STARTING } from "../wire/status.js";
 import { CandleMirror } from "./candle-mirror.js";
-import { readGatewayHistory } from "./history-request.js";
+import { queryOf, readGatewayHistory } from "./history-request.js";
 import { longerStatus, madeOf, servedOptions } from "./longer.js";
 import { readLonger } from "./longer-history.js";
-import { type Part, STARTING } from "./mirror.js";
+import type { Part } from "./mirror.js";
 import { checkReceiverOptions, type GatewaySourceOptions } from "./options.js";
 import { receiverOf } from "./receiver.js";
 import { SniperMirror } from "./sniper-mirror.js";
@@ -116,18 +110,22 @@ export function gatewaySource(url: string | URL, options: GatewaySourceOptions =
 
 const isStatus = (event: object): event is FeedStatus => "state" in event;
 
-type Statuses = ReplaySubject<FeedStatus>;
+/** A connection that is open for events, and the status that has come over it. */
+interface Shown {
+  readonly address: string;
+  readonly statuses: Observable<FeedStatus>;
+}
 
-/** The connections that are open for events, by address: a status listens to one of them where there is one. */
+/** The connections that are open for events: a status listens to one of the same address where there is one. */
 class Connected {
-  readonly #open = new Map<string, BehaviorSubject<readonly Statuses[]>>();
+  readonly #open = new BehaviorSubject<readonly Shown[]>([]);
 
   /** The same events; while somebody listens, a status of that address needs no connection of its own. */
   shown<E extends object>(address: string, events: Observable<E | FeedStatus>): Observable<E | FeedStatus> {
     return defer(() => {
-      const statuses: Statuses = new ReplaySubject(1);
-      const open = this.#at(address);
-      open.next([...open.value, statuses]);
+      const statuses = new ReplaySubject<FeedStatus>(1);
+      const shown: Shown = { address, statuses };
+      this.#open.next([...this.#open.value, shown]);
       return events.pipe(
         tap({
           next: (event) => {
@@ -135,48 +133,30 @@ class Connected {
           },
           error: (error) => statuses.error(error),
         }),
-        finalize(() => {
-          open.next(open.value.filter((one) => one !== statuses));
-          this.#tidy(address);
-        }),
+        finalize(() => this.#open.next(this.#open.value.filter((one) => one !== shown))),
       );
     });
   }
 
   /** The status at an address; `own`: the events of a connection of its own, for as long as there is no other. */
   statusOf(address: string, own: Observable<object>): Observable<FeedStatus> {
-    return defer(() =>
-      this.#at(address).pipe(
-        map(([first]) => first),
-        distinctUntilChanged(),
-        switchMap((statuses) => statuses ?? own.pipe(filter(isStatus))),
-        startWith(STARTING),
-        distinctUntilChanged(isSameStatus),
-        finalize(() => this.#tidy(address)),
-      ),
+    return this.#open.pipe(
+      // What is so now: who is told of a change may have made the next one.
+      map(() => this.#open.value.find((one) => one.address === address)?.statuses),
+      distinctUntilChanged(),
+      switchMap((statuses) => statuses ?? own.pipe(filter(isStatus))),
+      startWith(STARTING),
+      distinctUntilChanged(isSameStatus),
     );
-  }
-
-  #at(address: string): BehaviorSubject<readonly Statuses[]> {
-    const known = this.#open.get(address) ?? new BehaviorSubject<readonly Statuses[]>([]);
-    this.#open.set(address, known);
-    return known;
-  }
-
-  #tidy(address: string): void {
-    const open = this.#open.get(address);
-    if (open !== undefined && open.value.length === 0 && !open.observed) this.#open.delete(address);
   }
 }
 
 function candlesAddress(given: Series & WatchOptions, watch: CandleWatch): string {
   const asked = servedOptions(given, watch);
   const { since } = checkWatch(asked);
-  const names = [...SERIES_NAMES, ...WATCH_NAMES.filter((name) => name !== "since")] as const;
-  const values = names.map((name) => [name, asked[name]] as const);
-  const start =
-    typeof since === "object" ? (["since.candles", since.candles] as const) : (["since", since] as const);
-  return `/candles?${queryOf([...values, start])}`;
+  const candles = typeof since === "object" ? since.candles : undefined;
+  const start = { since: candles === undefined ? since : undefined, "since.candles": candles };
+  return `/candles?${queryOf({ ...asked, ...start })}`;
 }
 
 function snipersAddress(asked: SniperWatch): string {
@@ -185,13 +165,7 @@ function snipersAddress(asked: SniperWatch): string {
   if (asked.missingPace !== undefined) {
     throw new InvalidInputError("missingPace", "nothing at a gateway, which chooses it", "is given");
   }
-  const names = ["pairAddress", "blocksAfterCreation", "every", "whenMissing"] as const;
-  return `/snipers?${queryOf(names.map((name) => [name, asked[name]] as const))}`;
-}
-
-function queryOf(values: readonly (readonly [name: string, value: unknown])[]): string {
-  const given = values.filter(([, value]) => value !== undefined);
-  return new URLSearchParams(given.map(([name, value]) => [name, String(value)])).toString();
+  return `/snipers?${queryOf(asked)}`;
 }
 
 function baseOf(url: string): string {

@@ -24,15 +24,13 @@ export async function readGatewayHistory(
 ): Promise<readonly Candle[]> {
   const checked = checkHistory(query, access.scheduler.now());
   signal.throwIfAborted();
-  const options = { ...access, url: `${access.url}?${queryOf(checked, query)}` };
+  const options = { ...access, url: `${access.url}?${historyQuery(checked, query)}` };
   const answer = new Answer(options, access.silence ?? SILENCE, signal);
   try {
     await answer.open({ accept: "application/json" });
-    let text = "";
-    for (let piece = await answer.read(); piece !== undefined; piece = await answer.read()) {
-      text += piece;
-      if (text.length > LONGEST_ANSWER)
-        throw new ContractError([], `longer than ${LONGEST_ANSWER} characters`);
+    const text = await answer.text(LONGEST_ANSWER);
+    if (text.length > LONGEST_ANSWER) {
+      throw new ContractError([], `longer than ${LONGEST_ANSWER} characters`);
     }
     const { candles } = readWire(history, text);
     checkCandles(candles, checked);
@@ -44,15 +42,21 @@ export async function readGatewayHistory(
   }
 }
 
-function queryOf({ series, weekStart, range, count }: CheckedHistory, asked: HistoryQuery): URLSearchParams {
+function historyQuery({ series, weekStart, range, count }: CheckedHistory, asked: HistoryQuery): string {
   const { network, pairAddress, timeframe, currency } = series;
-  return new URLSearchParams({
+  return queryOf({
     ...{ network, pairAddress, timeframe, currency },
-    ...(Number.isFinite(range.from) ? { from: String(range.from) } : {}),
-    ...(Number.isFinite(range.to) ? { to: String(range.to) } : {}),
-    ...(asked.count === undefined ? {} : { count: String(count) }),
-    ...(timeframe === "1w" ? { weekStart } : {}),
+    from: Number.isFinite(range.from) ? range.from : undefined,
+    to: Number.isFinite(range.to) ? range.to : undefined,
+    count: asked.count === undefined ? undefined : count,
+    weekStart: timeframe === "1w" ? weekStart : undefined,
   });
+}
+
+/** The query of an address: what is given, in an order of its own. */
+export function queryOf(values: object): string {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined);
+  return new URLSearchParams(given.sort().map(([name, value]) => [name, String(value)])).toString();
 }
 
 /** Throws a `ContractError` unless these are candles as they were asked for. */

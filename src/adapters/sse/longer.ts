@@ -18,16 +18,16 @@ const LEAST_CANDLES = 100;
  * first longer candle on. A gateway has one channel for all that is made of a series.
  */
 export function servedOptions(
-  { since, revisionWindow, ...asked }: Series & WatchOptions,
+  asked: Series & WatchOptions,
   watch: CandleWatch,
 ): Series<Timeframe> & WatchOptions {
   const { timeframe } = watch.served.series;
   const { frames, intervals } = watch.served.rules;
-  if (frames === undefined)
-    return { ...asked, timeframe, ...(since === undefined ? {} : { since }), ...windowOf(revisionWindow) };
+  if (frames === undefined) return { ...asked, timeframe };
   const length = mostIn(frames, intervals);
-  const window = revisionWindow === undefined ? undefined : Math.min(MOST_WINDOW, revisionWindow * length);
-  return { ...asked, timeframe, since: sinceOf(watch, length), ...windowOf(window) };
+  const { revisionWindow } = asked;
+  const window = revisionWindow && { revisionWindow: Math.min(MOST_WINDOW, revisionWindow * length) };
+  return { ...asked, timeframe, since: sinceOf(watch, length), ...window };
 }
 
 function sinceOf({ since }: CandleWatch, length: number): number | { candles: number } {
@@ -36,10 +36,6 @@ function sinceOf({ since }: CandleWatch, length: number): number | { candles: nu
   const wanted = since === undefined ? length : (since.candles + 1) * length;
   const candles = LEAST_CANDLES * 2 ** Math.max(0, Math.ceil(Math.log2(wanted / LEAST_CANDLES)));
   return { candles: Math.min(MOST_CANDLES, candles) };
-}
-
-function windowOf(revisionWindow: number | undefined): Pick<WatchOptions, "revisionWindow"> {
-  return revisionWindow === undefined ? {} : { revisionWindow };
 }
 
 /**

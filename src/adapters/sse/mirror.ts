@@ -1,7 +1,7 @@
 import { ContractError, PairstreamError } from "../../errors.js";
 import { type FeedStatus, isSameStatus } from "../../feed-status.js";
 import { fromWireError } from "../wire/error.js";
-import { fromWireStatus, makeStatus } from "../wire/status.js";
+import { fromWireStatus, makeStatus, STARTING } from "../wire/status.js";
 import { type ChannelMessage, type DataOf, readMessage } from "./wire.js";
 
 /** A server-sent event, as `EventReader` gives it. */
@@ -26,8 +26,6 @@ export interface Turn<E> {
   readonly isOver: boolean;
   readonly error?: PairstreamError;
 }
-
-export const STARTING: FeedStatus = Object.freeze({ state: "starting", failures: 0 });
 
 /** The longest id of a message, in characters; a channel's ids have about seventy. */
 const LONGEST_ID = 200;

@@ -1,6 +1,6 @@
 import { asyncScheduler, type SchedulerLike } from "rxjs";
 import { checkNumber, LONGEST_DELAY } from "../../contract/input.js";
-import { checkNames } from "../../contract/names.js";
+import { checkNames, checkScheduler } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import { Outage } from "./outage.js";
 
@@ -48,13 +48,13 @@ export interface ReceiverOptions {
 
 /** Throws an `InvalidInputError`. */
 export function checkReceiverOptions(url: string | URL, options: GatewaySourceOptions): ReceiverOptions {
-  if (typeof options !== "object" || options === null) throw refused("options", "an object", options);
   checkNames(options, ["fetch", "headers", "silence", "scheduler", "warn"]);
-  const { fetch = globalFetch, silence, warn } = options;
+  const { fetch = globalFetch, silence, scheduler = asyncScheduler, warn } = options;
   if (typeof fetch !== "function") throw refused("fetch", "a function like the global fetch", fetch);
   if (warn !== undefined && warn !== false && typeof warn !== "function") {
     throw refused("warn", "a function, or false", warn);
   }
+  checkScheduler(scheduler);
   return {
     url: checkUrl(url),
     fetch,
@@ -63,7 +63,7 @@ export function checkReceiverOptions(url: string | URL, options: GatewaySourceOp
       silence === undefined
         ? undefined
         : checkNumber("silence", silence, { min: 1, max: LONGEST_DELAY, unit: "ms" }),
-    scheduler: checkScheduler(options.scheduler),
+    scheduler,
     outage: new Outage(warn),
   };
 }
@@ -73,14 +73,9 @@ const globalFetch: GatewayFetch = (url, init) => globalThis.fetch(url, init);
 
 /** Errors do not show the value: it may hold credentials. */
 function checkUrl(value: string | URL): string {
-  const refusedUrl = (problem: string) =>
-    new InvalidInputError(
-      "url",
-      "an http: or https: URL without credentials; in a page it may be relative",
-      problem,
-    );
-  if (typeof value !== "string" && !(value instanceof URL))
-    throw refusedUrl(`is of type ${value === null ? "null" : typeof value}`);
+  const allowed = "an http: or https: URL without credentials; in a page it may be relative";
+  const refusedUrl = (problem: string) => new InvalidInputError("url", allowed, problem);
+  if (typeof value !== "string" && !(value instanceof URL)) throw refused("url", allowed, value);
   let url: URL;
   try {
     url = new URL(value, globalThis.location?.href);
@@ -98,16 +93,8 @@ function checkHeaders(headers: Record<string, string> = {}): Readonly<Record<str
     const checked = Object.fromEntries(new Headers(headers));
     if (typeof headers === "object" && headers !== null) return Object.freeze(checked);
   } catch {}
-  throw new InvalidInputError(
-    "headers",
-    "an object of names and values that HTTP allows",
-    "is not such an object",
-  );
-}
-
-export function checkScheduler(scheduler: SchedulerLike = asyncScheduler): SchedulerLike {
-  if (typeof scheduler?.now === "function" && typeof scheduler.schedule === "function") return scheduler;
-  throw refused("scheduler", "an RxJS scheduler, with now and schedule", scheduler);
+  const allowed = "an object of names and values that HTTP allows";
+  throw new InvalidInputError("headers", allowed, "is not such an object");
 }
 
 function refused(parameter: string, allowed: string, value: unknown): InvalidInputError {

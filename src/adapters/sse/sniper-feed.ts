@@ -1,9 +1,9 @@
 import { merge, Subscription, tap } from "rxjs";
-import type { Sniper } from "../../contract/model.js";
 import type { FeedStatus } from "../../feed-status.js";
 import { SniperFold, type SniperNews } from "../../snipers/fold.js";
+import type { SniperLook } from "../../snipers/look.js";
 import type { SniperWatch } from "../../snipers/watch.js";
-import { Feed, type FeedOptions, type Viewer } from "./feed.js";
+import { Feed, type FeedOptions } from "./feed.js";
 import { writeMessage, writeWallet } from "./wire.js";
 
 interface SniperFeedOptions extends FeedOptions {
@@ -14,7 +14,6 @@ interface SniperFeedOptions extends FeedOptions {
 export class SniperFeed extends Feed {
   readonly #options: SniperFeedOptions;
   readonly #fold: SniperFold;
-  readonly #texts = new WeakMap<Sniper, string>();
   #isFollowed = false;
   #status: FeedStatus | undefined;
   /** When the last report was made; a look tells only of one that has changed something. */
@@ -34,27 +33,25 @@ export class SniperFeed extends Feed {
     if (this.#isFollowed) return;
     this.#isFollowed = true;
     const { source, options, scheduler } = this.#options;
-    const looks = source.sniperReport(options).pipe(
-      tap((look) => {
-        this.clock.hear(look.observedAt, scheduler.now());
-        this.#fold.take(look);
-      }),
+    const take = (look: SniperLook) => {
+      this.clock.hear(look.observedAt, scheduler.now());
+      this.#fold.take(look);
+    };
+    const takeStatus = (status: FeedStatus) => {
+      this.#reportedAt = status.coveredUntil ?? this.#reportedAt;
+      this.#status = status;
+    };
+    this.follow(new Subscription(), () =>
+      merge(source.sniperReport(options).pipe(tap(take)), source.status(options).pipe(tap(takeStatus))),
     );
-    const statuses = source.status(options).pipe(
-      tap((status) => {
-        this.#reportedAt = status.coveredUntil ?? this.#reportedAt;
-        this.#status = status;
-      }),
-    );
-    this.follow(new Subscription(), merge(looks, statuses));
   }
 
   startFor(): number | undefined {
     return this.#fold.version === 0 ? undefined : 0;
   }
 
-  status(_: Viewer, start: number | undefined): string | undefined {
-    return this.#status && this.statusText(start === undefined ? "waiting" : "status", this.#status);
+  protected statusFor(): FeedStatus | undefined {
+    return this.#status;
   }
 
   snapshot(): readonly string[] {
@@ -71,15 +68,10 @@ export class SniperFeed extends Feed {
   }
 
   #textsOf({ wallets, head, observedAt }: SniperNews): readonly string[] {
-    const texts = Array.from(wallets, ([address, wallet]) => this.#textOf(address, wallet));
+    const texts = Array.from(wallets, ([address, wallet]) => {
+      if (wallet === null) return writeWallet(address, null);
+      return this.textOf(wallet, (there) => writeWallet(address, there));
+    });
     return [...texts, writeMessage("look", { head, observedAt })];
-  }
-
-  #textOf(address: string, wallet: Sniper | null): string {
-    const known = wallet && this.#texts.get(wallet);
-    if (known) return known;
-    const text = writeWallet(address, wallet);
-    if (wallet !== null) this.#texts.set(wallet, text);
-    return text;
   }
 }

@@ -87,12 +87,14 @@ export function readMessage(name: string | undefined, data: string): ChannelMess
   return { name, data: readWire(SCHEMAS[name as Name], data, [name]) } as ChannelMessage;
 }
 
-/** A candle, without any other fields of its object. */
-export function writeCandle({ candle: whole, ...rest }: z.input<typeof SCHEMAS.candle>): string {
-  const { timestamp, open, high, low, close, volume, swaps } = whole;
+/** A candle, without any other fields of its objects. */
+export function writeCandle(row: z.input<typeof SCHEMAS.candle>): string {
+  const { timestamp, open, high, low, close, volume, swaps } = row.candle;
+  const { isRemoved, status, revision, live, due, received, observedAt } = row;
   return writeMessage("candle", {
     candle: { timestamp, open, high, low, close, volume, swaps },
-    ...rest,
+    ...(isRemoved ? { isRemoved } : {}),
+    ...{ status, revision, live, due, received, observedAt },
   });
 }
 
@@ -105,6 +107,10 @@ export function writeWallet(walletAddress: string, wallet: Sniper | null): strin
   return write("wallet", walletText(walletAddress, wallet));
 }
 
-export function writeStatus(name: "status" | "waiting", status: FeedStatus): string {
-  return writeMessage(name, toWireStatus(status));
+export function statusText(status: FeedStatus): string {
+  return JSON.stringify(toWireStatus(status));
+}
+
+export function writeStatus(name: "status" | "waiting", text: string): string {
+  return write(name, text);
 }

@@ -24,20 +24,16 @@ export function fromWireStatus({ lastError, ...status }: z.output<typeof wireSta
   return makeStatus({ ...status, lastError: lastError && fromWireError(lastError) });
 }
 
+export const STARTING: FeedStatus = Object.freeze({ state: "starting", failures: 0 });
+
+/** The fields of a status, of which any may be absent. */
+type StatusFields = Pick<FeedStatus, "state" | "failures"> & {
+  readonly [name in "coveredFrom" | "coveredUntil"]?: number | undefined;
+} & { readonly lastError?: PairstreamError | undefined };
+
 /** A frozen status without its absent fields. */
-export function makeStatus({
-  state,
-  coveredFrom,
-  coveredUntil,
-  failures,
-  lastError,
-}: {
-  readonly state: FeedStatus["state"];
-  readonly coveredFrom?: number | undefined;
-  readonly coveredUntil?: number | undefined;
-  readonly failures: number;
-  readonly lastError?: PairstreamError | undefined;
-}): FeedStatus {
+export function makeStatus(fields: StatusFields): FeedStatus {
+  const { state, coveredFrom, coveredUntil, failures, lastError } = fields;
   return Object.freeze({
     state,
     ...(coveredFrom === undefined ? {} : { coveredFrom }),
@@ -45,4 +41,11 @@ export function makeStatus({
     failures,
     ...(lastError === undefined ? {} : { lastError: lastError as AnyPairstreamError }),
   });
+}
+
+/** A status that covers nothing before an instant. */
+export function coveredFromStatus(status: FeedStatus, from: number): FeedStatus {
+  const { coveredFrom, coveredUntil } = status;
+  if (coveredFrom === undefined || coveredUntil === undefined || from <= coveredFrom) return status;
+  return makeStatus({ ...status, coveredFrom: Math.min(coveredUntil, from) });
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { CandleTable, type TableStart } from "../../../src/adapters/nats/candle-table.js";
+import { CandleTable } from "../../../src/adapters/nats/candle-table.js";
 import type { FeedSignal } from "../../../src/adapters/nats/feed-reader.js";
 import type { CandleRecord, StatusRecord } from "../../../src/adapters/nats/message.js";
+import type { CandleWatch } from "../../../src/candles/options.js";
 import { intervalsOf } from "../../../src/timeframe.js";
 import { MINUTES } from "../../world.js";
 
@@ -45,7 +46,7 @@ function status(
 }
 const READ = { type: "read" } as const;
 
-function reader(since: TableStart) {
+function reader(since: CandleWatch["since"]) {
   const table = new CandleTable(MINUTES, intervalsOf("1min"), since, now);
   const told = (...signals: readonly FeedSignal<CandleRecord>[]) =>
     signals.flatMap((signal) =>

@@ -1,4 +1,4 @@
-import { Subscription } from "rxjs";
+import { find, Subscription } from "rxjs";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { collect, natsSource } from "../../../src/adapters/nats/index.js";
 import { natsLibrary } from "../../../src/adapters/nats/nats.js";
@@ -72,5 +72,23 @@ describe("the status of a source over NATS", () => {
     expect(states).toEqual(["starting"]);
     candles.unsubscribe();
     expect(states.slice(0, 2)).toEqual(["starting", "live"]);
+  });
+
+  it("covers nothing for candles that somebody follows as soon as another status is live", async () => {
+    const { clock, running, series, source } = await stage();
+    const [first, second] = [{ ...series, since: { candles: 10 } }, series];
+    const states: string[] = [];
+    running.add(source.candles(first).subscribe());
+    const live = source.status(first).pipe(find(({ state }) => state === "live"));
+    running.add(live.subscribe(() => running.add(source.candles(second).subscribe())));
+    running.add(
+      source.status(second).subscribe(({ state }) => {
+        if (states.at(-1) !== state) states.push(state);
+      }),
+    );
+    await clock.advanceBy(2 * SLOW + 100);
+    expect(states).toEqual(["starting", "live", "starting"]);
+    await clock.advanceBy(2 * SLOW);
+    expect(states.at(-1)).toBe("live");
   });
 });

@@ -66,6 +66,7 @@ export class OpenChannel {
       heartbeat,
       scheduler,
       feed: (onChange) => new CandleFeed({ source, options: SERIES, most: 5_000, scheduler, onChange }),
+      onEnd: () => {},
     });
   }
 

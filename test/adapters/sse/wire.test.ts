@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   readMessage,
+  statusText,
   writeCandle,
   writeMessage,
   writeStatus,
@@ -74,8 +75,8 @@ describe("the wire", () => {
       wallet: writeWallet("a", wallet),
       gone: writeWallet("a", null),
       look: writeMessage("look", { head, observedAt: 5 }),
-      status: writeStatus("status", status),
-      waiting: writeStatus("waiting", { state: "starting", failures: 0 }),
+      status: writeStatus("status", statusText(status)),
+      waiting: writeStatus("waiting", statusText({ state: "starting", failures: 0 })),
       ready: writeMessage("ready", {}),
     }).toEqual(GOLDEN);
   });

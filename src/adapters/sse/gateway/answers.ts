@@ -29,16 +29,19 @@ export const BUSY = 10_000;
 
 const HEADERS = { "content-type": "application/json", "x-content-type-options": "nosniff" };
 
-export function answerOf(value: unknown, headers: Readonly<Record<string, string>>): Response {
-  return new Response(JSON.stringify(value), { headers: { ...HEADERS, ...headers } });
+export function answerOf(json: string, headers: Readonly<Record<string, string>>, status = 200): Response {
+  return new Response(json, { status, headers: { ...HEADERS, ...headers } });
 }
 
 /** The answer to a request that has failed, as small JSON; it holds no more of an error than may leave the process. */
 export function refusalOf(error: unknown): Response {
   const { status, body, retryAfter, headers = {} } = factsOf(error);
   const wait = retryAfter === undefined ? {} : { "retry-after": String(Math.ceil(retryAfter / 1_000)) };
-  const init = { status, headers: { ...HEADERS, "cache-control": "no-store", ...wait, ...headers } };
-  return new Response(JSON.stringify({ error: body }), init);
+  return answerOf(
+    JSON.stringify({ error: body }),
+    { "cache-control": "no-store", ...wait, ...headers },
+    status,
+  );
 }
 
 interface RefusalFacts {

@@ -25,8 +25,6 @@ interface SharedChannel {
   readonly wanted: WantedStream;
   readonly channel: Channel;
   viewers: number;
-  /** Whether its streams have ended: whoever comes is told how, until its end. */
-  hasEnded: boolean;
   end: Subscription;
 }
 
@@ -76,14 +74,14 @@ export class Channels {
     if (known?.channel.standsStill) this.#end(key, known);
     const shared = this.#channels.get(key) ?? this.#open(key, wanted);
     shared.viewers += 1;
-    if (!shared.hasEnded) shared.end.unsubscribe();
+    if (!shared.channel.hasEnded) shared.end.unsubscribe();
     const since = wanted.type === "candles" ? checkWatch(wanted.options).since : undefined;
     return shared.channel.respond(request, {
       since,
       retry: this.#retry(),
       onLeave: () => {
         shared.viewers -= 1;
-        if (shared.viewers === 0 && !shared.hasEnded) this.#endLater(key, shared);
+        if (shared.viewers === 0 && !shared.channel.hasEnded) this.#endLater(key, shared);
         onLeave();
       },
     });
@@ -109,17 +107,10 @@ export class Channels {
     const channel = new Channel({
       heartbeat,
       scheduler,
-      feed: (onChange) => {
-        const feed = this.#feedOf(wanted, () => {
-          onChange();
-          if (feed.ending === undefined || shared.hasEnded) return;
-          shared.hasEnded = true;
-          this.#endLater(key, shared);
-        });
-        return feed;
-      },
+      feed: (onChange) => this.#feedOf(wanted, onChange),
+      onEnd: () => this.#endLater(key, shared),
     });
-    const shared: SharedChannel = { wanted, channel, viewers: 0, hasEnded: false, end: Subscription.EMPTY };
+    const shared: SharedChannel = { wanted, channel, viewers: 0, end: Subscription.EMPTY };
     this.#channels.set(key, shared);
     return shared;
   }

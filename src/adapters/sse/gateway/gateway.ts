@@ -1,15 +1,13 @@
-import { Subscription } from "rxjs";
+import { defer, firstValueFrom, fromEvent, takeUntil, timeout } from "rxjs";
 import type { Client } from "../../../client/core.js";
-import { callAt } from "../../../client/timers.js";
 import { type Closing, closing } from "../../../closing.js";
 import type { PairSource } from "../../../source.js";
 import { readId } from "../outlet.js";
-import { raced } from "../silence.js";
 import { answerOf, BUSY, Refusal, refusalOf } from "./answers.js";
 import { behindClient, behindSource, isSource } from "./behind.js";
 import { Channels } from "./channels.js";
 import { Histories } from "./histories.js";
-import { type CheckedGateway, checkGateway, type GatewayOptions, type Wanted } from "./options.js";
+import { checkGateway, type GatewayOptions, type Wanted } from "./options.js";
 import { visitorOf } from "./origins.js";
 import { checkLength, pathOf, readWanted } from "./wanted.js";
 
@@ -65,72 +63,55 @@ export function createGateway(source: Client | PairSource, options: GatewayOptio
   const histories = new Histories(behind, settings.fixed);
   /** One for each request that is being answered; a stream that has begun is its channel's. */
   const answering = new Set<AbortController>();
+  /** What is final may be kept: by all where everybody may have it, and else by the one who got it. */
+  const kept = `${typeof options.allow === "function" ? "private" : "public"}, max-age=${KEPT_FOR}, immutable`;
   let isClosed = false;
   let viewers = 0;
 
-  /** Takes a place; gives the function that leaves it, which does so once. */
-  const enter = (): (() => void) => {
-    if (viewers >= settings.maxViewers) {
-      throw new Refusal(
-        503,
-        "The gateway is full",
-        `at most ${settings.maxViewers} viewers at once; try again later`,
-        BUSY,
-      );
-    }
+  const enter = () => {
+    const allowed = `at most ${settings.maxViewers} viewers at once; try again later`;
+    if (viewers >= settings.maxViewers) throw new Refusal(503, "The gateway is full", allowed, BUSY);
     viewers += 1;
-    let isHere = true;
-    return () => {
-      if (isHere) viewers -= 1;
-      isHere = false;
-    };
+  };
+  const leave = () => {
+    viewers -= 1;
   };
 
   /** Follows a request until its answer begins: the signal aborts when it, or the gateway, has ended. */
   const follow = ({ signal }: Request): { signal: AbortSignal; end(): void } => {
     const gone = new AbortController();
-    const leave = () => gone.abort(GONE);
+    const abort = () => gone.abort(GONE);
     answering.add(gone);
-    if (signal.aborted) leave();
-    else signal.addEventListener("abort", leave, { once: true });
+    if (signal.aborted) abort();
+    else signal.addEventListener("abort", abort, { once: true });
     const end = () => {
       answering.delete(gone);
-      signal.removeEventListener("abort", leave);
+      signal.removeEventListener("abort", abort);
     };
     return { signal: gone.signal, end };
   };
 
   /** Throws unless `allow` lets the request in; it may throw, reject or never answer itself. */
   const admit = async (request: Request, wanted: Wanted, signal: AbortSignal): Promise<void> => {
-    let timer = Subscription.EMPTY;
-    const late = new Promise<never>((_, reject) => {
-      timer = callAt(scheduler, scheduler.now() + PATIENCE, () => reject(new Error("too late")));
-    });
-    let isAllowed: boolean;
-    try {
-      const asked = Promise.resolve().then(() => settings.allow(request, wanted));
-      isAllowed = await raced(Promise.race([asked, late]), signal);
-    } catch {
-      signal.throwIfAborted();
-      throw new Refusal(
-        503,
-        "The gateway could not decide whether to allow this request",
-        "trying again later",
-        BUSY,
-      );
-    } finally {
-      timer.unsubscribe();
-    }
     signal.throwIfAborted();
-    if (isAllowed !== true)
-      throw new Refusal(403, "The gateway does not allow this request", "what its option allow lets in");
+    const asked = defer(async () => settings.allow(request, wanted)).pipe(
+      timeout({ first: PATIENCE, scheduler }),
+      takeUntil(fromEvent(signal, "abort")),
+    );
+    const isAllowed = await firstValueFrom(asked).catch(() => {
+      signal.throwIfAborted();
+      const message = "The gateway could not decide whether to allow this request";
+      throw new Refusal(503, message, "trying again later", BUSY);
+    });
+    signal.throwIfAborted();
+    if (isAllowed === true) return;
+    throw new Refusal(403, "The gateway does not allow this request", "what its option allow lets in");
   };
 
-  const answer = async (request: Request, url: URL, headers: Record<string, string>): Promise<Response> => {
+  const answer = async (request: Request, url: URL): Promise<Response> => {
     const path = pathOf(url, settings.basePath);
     const { method } = request;
-    if (method === "OPTIONS")
-      return new Response(null, { status: 204, headers: { ...headers, allow: METHODS } });
+    if (method === "OPTIONS") return new Response(null, { status: 204, headers: { allow: METHODS } });
     const isHead = method === "HEAD";
     if (method !== "GET" && !isHead) {
       throw new Refusal(405, "The method is not allowed", METHODS, undefined, { allow: METHODS });
@@ -138,62 +119,51 @@ export function createGateway(source: Client | PairSource, options: GatewayOptio
     const start = readId(request.headers.get("last-event-id"))?.start;
     const wanted = readWanted(path, url.searchParams, settings, now(), start);
     // Whoever looks after the gateway can look when it is full, too.
-    const leave = wanted.type === "status" ? () => {} : enter();
+    const takesPlace = wanted.type !== "status";
+    if (takesPlace) enter();
     const { signal, end } = follow(request);
     let isStreaming = false;
     try {
       await admit(request, wanted, signal);
-      switch (wanted.type) {
-        case "status":
-          return answerOf(statusOf(settings, channels, viewers), { ...headers, "cache-control": "no-store" });
-        case "history": {
-          if (isHead) return answerOf({}, headers);
-          const { text, isFinal } = await histories.read(wanted.options, signal);
-          return new Response(text, { headers: { ...HISTORY, ...headers, ...cachingOf(isFinal, options) } });
-        }
-        default: {
-          if (isHead) {
-            channels.checkRoom(wanted);
-            return new Response(null, { headers: { ...headers, "content-type": "text/event-stream" } });
-          }
-          isStreaming = true;
-          const response = channels.respond(wanted, request, leave);
-          for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
-          return response;
-        }
+      if (wanted.type === "status") {
+        const { maxViewers, maxChannels } = settings;
+        const facts = { viewers, maxViewers, maxChannels, channels: channels.facts() };
+        return answerOf(JSON.stringify(facts), { "cache-control": "no-store" });
       }
-    } catch (error) {
-      isStreaming = false;
-      throw error;
+      if (wanted.type === "history") {
+        if (isHead) return answerOf("", {});
+        const { text, isFinal } = await histories.read(wanted.options, signal);
+        return answerOf(text, { "cache-control": isFinal ? kept : "no-store" });
+      }
+      channels.checkRoom(wanted);
+      if (isHead) return new Response(null, { headers: { "content-type": "text/event-stream" } });
+      const response = channels.respond(wanted, request, leave);
+      isStreaming = true;
+      return response;
     } finally {
       end();
-      if (!isStreaming) leave();
+      if (takesPlace && !isStreaming) leave();
     }
   };
 
   const serve = async (request: Request): Promise<Response> => {
-    let headers: Record<string, string> = {};
-    try {
+    const headers: Record<string, string> = {};
+    const answered = async () => {
       if (isClosed) throw CLOSED;
       checkLength(request.url);
       const url = new URL(request.url);
-      headers = { vary: "origin, sec-fetch-site" };
+      headers.vary = "origin, sec-fetch-site";
       const visitor = visitorOf(request.headers, url.host, settings.origins);
       if (!visitor.isLetIn) {
-        throw new Refusal(
-          403,
-          "The gateway does not serve pages of this origin",
-          "pages of its own origin, and of those in its option origins",
-        );
+        const allowed = "pages of its own origin, and of those in its option origins";
+        throw new Refusal(403, "The gateway does not serve pages of this origin", allowed);
       }
       if (visitor.foreign !== undefined) Object.assign(headers, crossOrigin(visitor.foreign, request));
-      const response = await answer(request, url, headers);
-      return request.method === "HEAD" ? new Response(null, response) : response;
-    } catch (error) {
-      const refusal = refusalOf(error);
-      for (const [name, value] of Object.entries(headers)) refusal.headers.set(name, value);
-      return request.method === "HEAD" ? new Response(null, refusal) : refusal;
-    }
+      return answer(request, url);
+    };
+    const response = await answered().catch(refusalOf);
+    for (const [name, value] of Object.entries(headers)) response.headers.set(name, value);
+    return request.method === "HEAD" ? new Response(null, response) : response;
   };
 
   return closing({
@@ -208,20 +178,6 @@ export function createGateway(source: Client | PairSource, options: GatewayOptio
 
 const CLOSED = new Refusal(503, "The gateway is closed", "trying again later", 1_000);
 const GONE = new Refusal(503, "The request was ended by its sender", "trying again");
-const HISTORY = { "content-type": "application/json", "x-content-type-options": "nosniff" };
-
-/** What runs, without anything that is not known to those who look. */
-function statusOf({ maxViewers, maxChannels }: CheckedGateway, channels: Channels, viewers: number) {
-  return { viewers, maxViewers, maxChannels, channels: channels.facts() };
-}
-
-/** What is final may be kept: by all where everybody may have it, and else by the one who got it. */
-function cachingOf(isFinal: boolean, { allow }: GatewayOptions): Record<string, string> {
-  if (!isFinal) return { "cache-control": "no-store" };
-  const who = typeof allow === "function" ? "private" : "public";
-  return { "cache-control": `${who}, max-age=${KEPT_FOR}, immutable` };
-}
-
 /** What lets a page of another site read the answer, and send the headers that it asks for. */
 function crossOrigin(origin: string, { method, headers }: Request): Record<string, string> {
   const allowed = { "access-control-allow-origin": origin, "access-control-expose-headers": "Retry-After" };

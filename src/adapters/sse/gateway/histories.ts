@@ -4,7 +4,8 @@ import { type CheckedHistory, checkHistory, type HistoryQuery } from "../../../c
 import { checkWatch } from "../../../candles/options.js";
 import { windowStart } from "../../../candles/rules.js";
 import type { Series } from "../../../contract/model.js";
-import { raced } from "../silence.js";
+import { SharedAsks } from "../../../latest/shared-asks.js";
+import { seriesKeyOf } from "../wire.js";
 import type { Behind } from "./behind.js";
 import type { Fixed } from "./options.js";
 
@@ -21,18 +22,12 @@ export interface HistoryText {
   readonly isFinal: boolean;
 }
 
-interface Reading {
-  readonly result: Promise<HistoryText>;
-  readonly abort: AbortController;
-  readers: number;
-}
-
 /** Reads histories for viewers: the same one once for all who ask for it at that time, and within a budget. */
 export class Histories {
   readonly #behind: Behind;
   readonly #fixed: Fixed;
   readonly #turns = new Subject<() => Promise<void>>();
-  readonly #reading = new Map<string, Reading>();
+  readonly #reading = new SharedAsks<HistoryText>();
   readonly #kept = new BoundedMap<string, HistoryText>(KEPT);
 
   /** `fixed`: when candles of the gateway are final. */
@@ -46,39 +41,19 @@ export class Histories {
   async read(query: Series & HistoryQuery, signal: AbortSignal): Promise<HistoryText> {
     const checked = checkHistory(query, this.#behind.now());
     const { series, weekStart, range, count } = checked;
-    const { network, pairAddress, timeframe, currency } = series;
-    const key = [network, pairAddress, timeframe, currency, weekStart, range.from, range.to, count].join(" ");
+    const key = [seriesKeyOf(series), weekStart, range.from, range.to, count].join(" ");
     const kept = this.#kept.get(key);
     if (kept !== undefined) return kept;
-    const known = this.#reading.get(key);
-    const reading = known ?? this.#begin(key, query, checked);
-    reading.readers += 1;
-    try {
-      return await raced(reading.result, signal);
-    } finally {
-      reading.readers -= 1;
-      if (reading.readers === 0) {
-        this.#reading.delete(key);
-        reading.abort.abort();
-      }
-    }
+    const history = await this.#reading.ask(key, signal, (left) => this.#inTurn(query, checked, left));
+    const isKept = history.isFinal && history.text.length <= LONGEST_KEPT && !this.#behind.hasStore;
+    if (isKept) this.#kept.set(key, history);
+    return history;
   }
 
-  #begin(key: string, query: Series & HistoryQuery, checked: CheckedHistory): Reading {
-    const abort = new AbortController();
-    const result = new Promise<HistoryText>((resolve, reject) => {
-      this.#turns.next(() => this.#read(query, checked, abort.signal).then(resolve, reject));
+  #inTurn(query: Series & HistoryQuery, checked: CheckedHistory, signal: AbortSignal): Promise<HistoryText> {
+    return new Promise((resolve, reject) => {
+      this.#turns.next(() => this.#read(query, checked, signal).then(resolve, reject));
     });
-    result.then(
-      (history) => {
-        if (!history.isFinal || history.text.length > LONGEST_KEPT || this.#behind.hasStore) return;
-        this.#kept.set(key, history);
-      },
-      () => {},
-    );
-    const reading = { result, abort, readers: 0 };
-    this.#reading.set(key, reading);
-    return reading;
   }
 
   async #read(

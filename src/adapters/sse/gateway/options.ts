@@ -3,11 +3,10 @@ import type { HistoryQuery } from "../../../candles/history.js";
 import { checkWatch, type WatchOptions } from "../../../candles/options.js";
 import { checkNumber, checkSeries, LONGEST_DELAY, show } from "../../../contract/input.js";
 import type { Series } from "../../../contract/model.js";
-import { checkNames, namesOf } from "../../../contract/names.js";
+import { checkNames, checkScheduler, namesOf } from "../../../contract/names.js";
 import { InvalidInputError } from "../../../errors.js";
 import { checkSniperWatch, type SniperWatch } from "../../../snipers/watch.js";
 import { servedTimeframe } from "../../../timeframe.js";
-import { checkScheduler } from "../options.js";
 import { seriesKeyOf } from "../wire.js";
 import { checkOrigins, type OriginRule } from "./origins.js";
 
@@ -121,7 +120,8 @@ const NAMES = namesOf<GatewayOptions>({
 export function checkGateway(options: GatewayOptions): CheckedGateway {
   checkNames(options, NAMES);
   const { maxViewers = 1_000, maxChannels = 100, linger = 30_000, maxCandles = 5_000 } = options;
-  const { minEvery, historyRequests = 60, heartbeat = 15_000 } = options;
+  const { minEvery, historyRequests = 60, heartbeat = 15_000, scheduler } = options;
+  checkScheduler(scheduler);
   const fixed = fixedOf(options);
   const whole = (name: string, value: number, max: number) =>
     checkNumber(name, value, { min: 1, max, integer: true });
@@ -134,7 +134,7 @@ export function checkGateway(options: GatewayOptions): CheckedGateway {
     maxCandles: whole("maxCandles", maxCandles, 50_000),
     minEvery:
       minEvery === undefined ? undefined : checkNumber("minEvery", minEvery, { min: 250, unit: "ms" }),
-    scheduler: options.scheduler && checkScheduler(options.scheduler),
+    scheduler,
     historyRequests: whole("historyRequests", historyRequests, 100_000),
     origins: checkOrigins(options.origins),
     basePath: checkBasePath(options.basePath),
@@ -158,11 +158,8 @@ function fixedOf({ settle, revisionWindow, blocksAfterCreation }: FixedOptions):
 function checkAllow(allow: GatewayOptions["allow"], fixed: Fixed): CheckedGateway["allow"] {
   if (typeof allow === "function") return allow;
   if (typeof allow !== "object" || allow === null || !(Symbol.iterator in allow)) {
-    throw new InvalidInputError(
-      "allow",
-      "a list of series, or a function",
-      `is of type ${allow === null ? "null" : typeof allow}`,
-    );
+    const problem = `is of type ${allow === null ? "null" : typeof allow}`;
+    throw new InvalidInputError("allow", "a list of series, or a function", problem);
   }
   const series = Array.from(allow, (one) => checkSeries(one));
   for (const one of series) checkWatch({ ...one, ...fixed.candles });

@@ -61,11 +61,8 @@ export function readWanted(
     case "candles": {
       const { "since.candles": candles, ...rest } = values;
       if (candles !== undefined && rest.since !== undefined) {
-        throw new InvalidInputError(
-          "since",
-          "either since or since.candles",
-          "is given together with since.candles",
-        );
+        const problem = "is given together with since.candles";
+        throw new InvalidInputError("since", "either since or since.candles", problem);
       }
       const options = (candles === undefined ? rest : { ...rest, since: { candles } }) as unknown;
       return { type: "candles", options: boundedWatch(options as Series & WatchOptions, limits, now, start) };
@@ -154,11 +151,8 @@ function checkCandles(parameter: string, length: number, { maxCandles }: WantedL
 function paceOf(every: number, standard: number, { minEvery = standard }: WantedLimits): number {
   const least = Math.min(standard, minEvery);
   if (every < least) {
-    throw new InvalidInputError(
-      "every",
-      `a number of ms of at least ${least} at this gateway`,
-      `is ${every}`,
-    );
+    const allowed = `a number of ms of at least ${least} at this gateway`;
+    throw new InvalidInputError("every", allowed, `is ${every}`);
   }
   const first = every < standard ? least : standard;
   return first * 2 ** Math.floor(Math.log2(Math.min(every, SLOWEST_EVERY) / first));
@@ -167,19 +161,11 @@ function paceOf(every: number, standard: number, { minEvery = standard }: Wanted
 /** The values of a query, each name once, as the checks of options take them; what they would refuse is left as it is. */
 function valuesOf(query: URLSearchParams): Record<string, unknown> {
   const values: Record<string, unknown> = {};
+  const allowed = `each name once, and values of at most ${LONGEST_VALUE} characters`;
+  const refused = (problem: string) => new InvalidInputError("query", allowed, problem);
   for (const [name, text] of query) {
-    const problem = Object.hasOwn(values, name)
-      ? "has a name twice"
-      : text.length > LONGEST_VALUE
-        ? "has a value that is too long"
-        : undefined;
-    if (problem !== undefined) {
-      throw new InvalidInputError(
-        "query",
-        `each name once, and values of at most ${LONGEST_VALUE} characters`,
-        problem,
-      );
-    }
+    if (Object.hasOwn(values, name)) throw refused("has a name twice");
+    if (text.length > LONGEST_VALUE) throw refused("has a value that is too long");
     // Not by assignment: a name may be `__proto__`.
     Object.defineProperty(values, name, { value: parsed(name, text), enumerable: true });
   }

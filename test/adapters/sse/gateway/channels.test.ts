@@ -1,7 +1,9 @@
-import type { VirtualClock } from "pairstream";
+import { InvalidInputError, VirtualClock } from "pairstream";
+import { createGateway } from "pairstream/sse";
+import { NEVER } from "rxjs";
 import { describe, expect, it } from "vitest";
 import { KEY, MINUTES } from "../../../world.js";
-import { names, type Reading } from "../gateway.js";
+import { names, type Reading, sourceOf } from "../gateway.js";
 import { ADDRESS, MINUTE, market, QUERY, refusalIn, SNIPERS, Stage } from "./stage.js";
 
 const CANDLES = `/candles?${QUERY}`;
@@ -108,6 +110,27 @@ describe("a channel", () => {
     await stage.gateway.close();
     await stage.pass(0);
     expect(stage.clock.pending).toBe(0);
+  });
+
+  it.each([
+    ["candles", CANDLES],
+    ["snipers", `/snipers?${SNIPERS}`],
+  ])("of %s tells all who come that its source refuses them, and is gone after a while", async (_, path) => {
+    const clock = new VirtualClock();
+    const refuse = () => {
+      throw new InvalidInputError("every", "60000, as the collector has it", "is 1000");
+    };
+    const source = { ...sourceOf({ candles: NEVER, status: NEVER }), candles: refuse, sniperReport: refuse };
+    const gateway = createGateway(source, { allow: () => true, scheduler: clock });
+    const ask = (what: string) => gateway.fetch(new Request(ADDRESS + what));
+    for (let viewers = 0; viewers < 2; viewers += 1) {
+      const answer = await ask(path);
+      expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining('"every"')]);
+    }
+    expect(await (await ask("/status")).json()).toMatchObject({ viewers: 0 });
+    await clock.advanceBy(30_000);
+    expect(await (await ask("/status")).json()).toMatchObject({ channels: [] });
+    expect(clock.pending).toBe(0);
   });
 
   it("begins anew where its timers have stood still, as after a sleep of the machine", async () => {

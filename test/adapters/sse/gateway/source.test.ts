@@ -10,7 +10,7 @@ import {
   type WatchOptions,
 } from "pairstream";
 import { type GatewayFetch, gatewaySource } from "pairstream/sse";
-import { defer, lastValueFrom, type Observable } from "rxjs";
+import { defer, find, lastValueFrom, type Observable, Subscription } from "rxjs";
 import { describe, expect, it } from "vitest";
 import { answered, MINUTES, PAIR, time } from "../../../world.js";
 import { ADDRESS, BORN, MINUTE, market, START, Stage } from "./stage.js";
@@ -257,6 +257,37 @@ describe("the status of a stream", () => {
     await stage.pass(30_000);
     expect(await stage.status()).toMatchObject({ viewers: 0, channels: [] });
     expect(stage.clock.pending).toBe(0);
+  });
+});
+
+describe("the status of a stream that is left", () => {
+  it("gets a connection of its own, also where another status was the reason", async () => {
+    const stage = new Stage();
+    let isCut = true;
+    const fetch: GatewayFetch = async (url, init) => {
+      if (!isCut) return stage.fetch(url, init);
+      stage.addresses.push(url);
+      throw new Error("cut");
+    };
+    const source = gatewaySource(ADDRESS, { fetch, scheduler: stage.clock, warn: false });
+    const [one, other] = [{ ...MINUTES, since: { candles: 5 } }, MINUTES];
+    const first = source.candles(one).subscribe();
+    await asks(stage, 1);
+    isCut = false;
+    const left = source.candles(other).subscribe();
+    const live = source.status(one).pipe(find(({ state }) => state === "live"));
+    const running = new Subscription();
+    running.add(live.subscribe(() => left.unsubscribe()));
+    running.add(source.candles(one).subscribe());
+    running.add(source.status(other).subscribe());
+    await stage.pass(500);
+    const before = stage.addresses.length;
+    // Its status was stalled; that of the other one, which counts from now on, is live.
+    first.unsubscribe();
+    expect(left.closed).toBe(true);
+    await asks(stage, before + 1);
+    running.unsubscribe();
+    await stage.gateway.close();
   });
 });
 
