@@ -27,14 +27,22 @@ const DATE_ALLOWED =
  */
 const SECONDS = { from: 1e9, until: 1e11 };
 
+export function looksLikeSeconds(instant: number): boolean {
+  return instant >= SECONDS.from && instant < SECONDS.until;
+}
+
+/** What is wrong about such a number. */
+export function asSeconds(instant: number): string {
+  return `is ${instant}, which looks like unix seconds (in ms it is ${instant} * 1000)`;
+}
+
 /**
  * Converts a user's date to ms since the epoch. Throws an `InvalidInputError` if it is not a date from 1970 to 9999.
  */
 export function toInstant(parameter: string, value: DateLike): number {
   const ms = value instanceof Date ? value.getTime() : typeof value === "string" ? parseDate(value) : value;
-  if (typeof value === "number" && value >= SECONDS.from && value < SECONDS.until) {
-    const problem = `is ${value}, which looks like unix seconds (in ms it is ${value} * 1000)`;
-    throw new InvalidInputError(parameter, DATE_ALLOWED, problem);
+  if (typeof value === "number" && looksLikeSeconds(value)) {
+    throw new InvalidInputError(parameter, DATE_ALLOWED, asSeconds(value));
   }
   if (typeof ms === "number" && ms >= 0 && ms <= LATEST_INSTANT) return ms;
   const hint =

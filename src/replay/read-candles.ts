@@ -1,3 +1,4 @@
+import { asSeconds, looksLikeSeconds } from "../contract/input.js";
 import { parseJson } from "../contract/json.js";
 import type { Candle } from "../contract/model.js";
 import { shortened } from "../contract/quote.js";
@@ -10,7 +11,7 @@ import { type CsvRow, csvColumns, isCsvHeader } from "./csv-columns.js";
  * each once, frozen. It reads one line at a time, so a file may be larger than memory.
  *
  * CSV begins with a header, which names `date` or `timestamp`, `open`, `high`, `low`, `close`, `volume` and `swaps` in any
- * order; values hold no commas and no quotes. `timestamp` is in ms since the epoch, in CSV also ISO 8601 with a zone;
+ * order; values hold no commas and no quotes. `timestamp` is in ms since the epoch (unix seconds are refused), in CSV also ISO 8601 with a zone;
  * prices and volume are from 0 to 1e100. Blank lines and unknown fields are skipped. It can be iterated as often as
  * `lines` can. Leaving early closes `lines`.
  *
@@ -53,6 +54,10 @@ async function* parseCandles(lines: Iterable<string> | AsyncIterable<string>): A
     const flaw = flawOf(value, newest);
     if (flaw !== undefined) throw candleError(`line ${number}`, flaw);
     const candle = frozenCandle(value as Candle);
+    if (looksLikeSeconds(candle.timestamp)) {
+      const [parameter, problem] = [`timestamp of line ${number}`, asSeconds(candle.timestamp)];
+      throw new InvalidInputError(parameter, "ms since the epoch", problem);
+    }
     newest = candle.timestamp;
     yield candle;
   }

@@ -26,6 +26,25 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
+describe("a stream of a pair that is not known", () => {
+  it.each([
+    ["fail", true],
+    ["wait", false],
+  ] as const)("is said to end only where it does: whenMissing %s", async (whenMissing, ends) => {
+    const world = market();
+    world.interfere = () => answered(404, { message: "not found" });
+    const ignore = { error: () => {} };
+    watchCandles(world.client, { ...MINUTES, whenMissing }).subscribe(ignore);
+    watchSnipers(world.client, { pairAddress: PAIR, whenMissing }).subscribe(ignore);
+    await world.clock.advanceBy(30_000);
+    expect(world.warnings).toHaveLength(2);
+    for (const { message } of world.warnings) {
+      expect(message).toContain("it asks again in");
+      expect(message.includes("it ends")).toBe(ends);
+    }
+  });
+});
+
 describe("a stream that has begun", () => {
   it("is in trouble after a minute, which is told once, and so is its end", async () => {
     const world = market();

@@ -97,6 +97,12 @@ describe("readCandles", () => {
     ["infinity", lineOf(5).replace('"volume":1', '"volume":1e999'), "volume of line 3", "is Infinity"],
     ["a price past 1e100", lineOf(5, { high: 1.1e100 }), "high of line 3", "is 1.1e+100"],
     ["a volume past 1e100", lineOf(5, { volume: 1e308 }), "volume of line 3", "is 1e+308"],
+    [
+      "unix seconds",
+      lineOf(5, { timestamp: 1_735_689_600 }),
+      "timestamp of line 3",
+      "looks like unix seconds",
+    ],
     ["a negative price", lineOf(5, { low: -1 }), "low of line 3", "is -1"],
     ["a number as text", lineOf(5, { open: "1" }), "open of line 3", 'is "1"'],
     ["half a swap", lineOf(5, { swaps: 0.5 }), "swaps of line 3", "is 0.5"],

@@ -1,13 +1,10 @@
 import { Subscription } from "rxjs";
 import { callAt } from "../../client/timers.js";
-import { shortened } from "../../contract/quote.js";
+import { reasonsOf } from "../../contract/quote.js";
 import { NetworkError, PairstreamError, TimeoutError } from "../../errors.js";
 import { raced } from "../../latest/raced.js";
 import type { ReceiverOptions } from "./options.js";
 import { errorOfRefusal, LONGEST_REFUSAL } from "./refusal.js";
-
-/** How much of a transport's message an error repeats, in characters. */
-const LONGEST_REASON = 300;
 
 /** One request to a gateway, and the text of its answer as it arrives. It ends once nothing was heard for too long. */
 export class Answer {
@@ -81,8 +78,7 @@ export class Answer {
     const { signal } = this.#controller;
     const cause = signal.aborted ? signal.reason : thrown;
     if (cause instanceof PairstreamError) return cause;
-    const reason = cause instanceof Error ? `: ${shortened(cause.message, LONGEST_REASON)}` : "";
-    return new NetworkError(`${this.#address} could not be reached${reason}`, { cause });
+    return new NetworkError(`${this.#address} could not be reached${reasonsOf(cause)}`, { cause });
   }
 
   /** The error for an answer that has ended. */
