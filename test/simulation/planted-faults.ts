@@ -409,7 +409,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "takes an error with status 200 for an empty report",
     file: "contract/wire.ts",
-    find: "if (!fields.some((field) => Object.hasOwn(body as object, field))) {",
+    find: "if (rows === null && Object.values(envelope).every((value) => value === null)) {",
     replace: "if (false) {",
     seeds: [600, 387, 209],
   },
