@@ -84,7 +84,8 @@ async function walkBack(
   let first: Pick<Newest, "observedAt" | "epoch"> | undefined;
   for await (const { value, cursor, observedAt, epoch } of walk) {
     first ??= { observedAt, epoch };
-    found.push(...value.rows);
+    // Rows that were not asked for are none, such as those of hours that are still to come.
+    found.push(...value.rows.filter(({ timestamp }) => timestamp >= from && timestamp < to));
     if (cursor === undefined) break;
     if (found.length > 1 && isAscending(found)) return undefined;
     if (found.length > 1 && onePerInterval(found).length >= count) break;

@@ -104,6 +104,16 @@ describe("latestCandles", () => {
     }
   });
 
+  it.each([2 * HOUR, -2 * HOUR])("leaves out rows that were not asked for, %i ms away", async (away) => {
+    const world = market();
+    const from = away > 0 ? world.clock.now() : BORN;
+    const timestamp = new Date(Math.floor((from + away) / MINUTE) * MINUTE).toISOString();
+    world.interfere = (_asked, answer) => withRows(answer, (rows) => [{ ...rows[0], timestamp }, ...rows]);
+    const { candles, closed } = await ask(world, 20);
+    expect(candles).toEqual(truth(world, START).slice(-20));
+    expect(closed).toBe(19);
+  });
+
   it("freezes what it gives", async () => {
     const latest = await ask(market(), 3);
     expect(Object.isFrozen(latest) && Object.isFrozen(latest.candles)).toBe(true);
