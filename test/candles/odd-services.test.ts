@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type CandleEvent, closes, watchCandles } from "../../src/index.js";
-import { at, MINUTES, World, withRows } from "../world.js";
+import { at, MINUTES, short, World, withRows } from "../world.js";
 import { openMarket, seriesOf } from "./loopback-market.js";
 
 const SECOND = 1_000;
@@ -119,5 +119,40 @@ describe("a service that tells of the oldest candle where it is asked for the ne
     await market.clock.advanceBy(3 * MINUTE);
     watching.unsubscribe();
     expect(market.requests.length).toBeLessThan(12);
+  });
+});
+
+describe("a service that pays no heed to a part of the range, and pages", () => {
+  it.each([
+    ["fromDate", "newest-first", {}],
+    ["fromDate", "newest-first", { since: { candles: 20 } }],
+    ["fromDate", "newest-first", { since: at("12:05:00") }],
+    ["toDate", "oldest-first", { since: { candles: 20 } }],
+  ] as const)("gives the same candles at the same cost: no %s, %s, %j", async (ignored, order, more) => {
+    const run = async (isHeeded: boolean) => {
+      const world = new World({
+        start: at("16:00:10"),
+        createdAt: at("06:00:00"),
+        hasDate: true,
+        quirks: { order },
+        before: (fetch) => (url, init) => {
+          const asked = new URL(url, "http://service");
+          const far = ignored === "fromDate" ? "1514764800" : String(at("17:00:00") / 1_000);
+          if (!isHeeded && asked.searchParams.has(ignored)) asked.searchParams.set(ignored, far);
+          return fetch(asked.href, init);
+        },
+      });
+      world.swapsEvery(MINUTE, at("06:00:05"), at("20:00:00"));
+      const told: CandleEvent[] = [];
+      const watching = watchCandles(world.client, { ...MINUTES, every: "close", ...more }).subscribe(
+        (event) => told.push(event),
+      );
+      await world.clock.advanceBy(10 * MINUTE);
+      watching.unsubscribe();
+      return { told: told.map(short), requests: world.candleRequests().length };
+    };
+    const [plain, odd] = [await run(true), await run(false)];
+    expect(odd.told).toEqual(plain.told);
+    expect(odd.requests).toBeLessThanOrEqual(plain.requests + 2);
   });
 });

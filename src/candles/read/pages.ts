@@ -149,8 +149,8 @@ export class SeriesPages {
     let first: Pick<Page, "at" | "epoch"> | undefined;
     let isInDoubt = false;
     let isUnfinished = false;
-    let isAscending = true;
-    let last = -Infinity;
+    let [isAscending, isDescending] = [true, true];
+    let last: number | undefined;
     const read: PageFacts[] = [];
     let told: Span | undefined;
     let failure: PairstreamError | undefined;
@@ -183,7 +183,8 @@ export class SeriesPages {
         first ??= { at: observedAt, epoch };
         isInDoubt ||= isDoubtful;
         for (const candle of value.page.result) {
-          isAscending &&= candle.timestamp >= last;
+          isAscending &&= candle.timestamp >= (last ?? candle.timestamp);
+          isDescending &&= candle.timestamp <= (last ?? candle.timestamp);
           last = candle.timestamp;
           rows.push(candle);
         }
@@ -195,6 +196,10 @@ export class SeriesPages {
         refusal ??= value.refused.find((_, at) => isWanted(value.places[at]!.key))?.error;
         if (value.served.rows > 0) this.beginning.noteAnswer(start);
         read.push(value.served);
+        // Rows that lead out of the range were not asked for: it is told, wherever the cursor leads.
+        const isPast =
+          last !== undefined && ((isAscending && last >= end()) || (isDescending && last < start));
+        if (isPast && rows.some(({ timestamp }) => timestamp >= start && timestamp < end())) break;
         if (cursor === undefined || rows.length < (mostCandles ?? Infinity)) continue;
         told = toldOf(intervals, { from, to }, read);
         if (told === undefined) return undefined;
