@@ -23,16 +23,25 @@ interface Page {
 /** Where the one row of page `index` lies, from the first and the last interval that were asked for. */
 type Walk = (index: number, ends: { first: number; last: number; length: number }) => Page;
 
-/** Pages of one row and a cursor that nobody has seen, without end. */
-const WALKS: [string, Walk][] = [
+/** Pages of one row and a cursor that nobody has seen, without end. From the newest on they tell of all of a range, and lead out of it. */
+const ORDERED: [string, Walk][] = [
   ["to older ones", (index, { last, length }) => page(index, last - index * length)],
-  ["to newer ones", (index, { first, length }) => page(index, first + index * length)],
-  ["to both sides", (index, { last, length }) => page(index, last - (index % 2 ? -index : index) * length)],
-  ["of the same", (index, { last }) => page(index, last)],
   [
     "by cursors that grow",
     (index, { last, length }) => page(`${index}`.padEnd(4_000, "x"), last - index * length),
   ],
+];
+const WALKS: [string, Walk][] = [
+  ["to newer ones", (index, { first, length }) => page(index, first + index * length)],
+  ["to both sides", (index, { last, length }) => page(index, last - (index % 2 ? -index : index) * length)],
+  ["of the same", (index, { last }) => page(index, last)],
+];
+const RANGES: [Timeframe, number][] = [
+  ["1min", 1],
+  ["1min", 7],
+  ["1min", 120],
+  ["1s", 300],
+  ["1d", 31],
 ];
 
 const rowOf = (timestamp: number) => ({
@@ -63,14 +72,30 @@ function intervalsIn({ url: { searchParams } }: Asked, timeframe: Timeframe): nu
   return intervalsOf(timeframe).count(from!, to!);
 }
 
+describe.each(ORDERED)("pages of one row and a new cursor each, %s", (_, walk) => {
+  it.each(RANGES)("give a download of %s x %d once they lead out of it", async (timeframe, count) => {
+    const world = new World({ start: NOON + 10_000 });
+    endless(world, timeframe, walk);
+    const intervals = intervalsOf(timeframe);
+    const to = intervals.start(NOON - 3_600_000);
+    const given: number[] = [];
+    const range = { from: intervals.shift(to, -count), to };
+    let isComplete = false;
+    fetchCandles(world.client, { ...MINUTES, timeframe, ...range }).subscribe({
+      next: (candles) => given.push(...[candles].flat().map(({ timestamp }) => timestamp)),
+      complete: () => {
+        isComplete = true;
+      },
+    });
+    await world.clock.advanceBy(120_000);
+    expect(isComplete).toBe(true);
+    expect(given).toEqual(Array.from({ length: count }, (_, at) => intervals.shift(range.from, at)));
+    expect(world.candleRequests().length).toBeLessThanOrEqual(2 * (count + MARGIN));
+  });
+});
+
 describe.each(WALKS)("pages of one row and a new cursor each, %s", (_, walk) => {
-  it.each<[Timeframe, number]>([
-    ["1min", 1],
-    ["1min", 7],
-    ["1min", 120],
-    ["1s", 300],
-    ["1d", 31],
-  ])("fail a download of %s x %d within what it can hold", async (timeframe, count) => {
+  it.each(RANGES)("fail a download of %s x %d within what it can hold", async (timeframe, count) => {
     const world = new World({ start: NOON + 10_000 });
     endless(world, timeframe, walk);
     const intervals = intervalsOf(timeframe);

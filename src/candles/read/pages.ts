@@ -196,9 +196,8 @@ export class SeriesPages {
         refusal ??= value.refused.find((_, at) => isWanted(value.places[at]!.key))?.error;
         if (value.served.rows > 0) this.beginning.noteAnswer(start);
         read.push(value.served);
-        // Rows that lead out of the range were not asked for: it is told, wherever the cursor leads.
-        const isPast =
-          last !== undefined && ((isAscending && last >= end()) || (isDescending && last < start));
+        // Rows from the newest on that come to older ones than were asked for have told of the range, wherever the cursor leads.
+        const isPast = isDescending && last !== undefined && last < start;
         if (isPast && rows.some(({ timestamp }) => timestamp >= start && timestamp < end())) break;
         if (cursor === undefined || rows.length < (mostCandles ?? Infinity)) continue;
         told = toldOf(intervals, { from, to }, read);
