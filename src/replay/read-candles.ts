@@ -54,7 +54,7 @@ async function* parseCandles(lines: Iterable<string> | AsyncIterable<string>): A
     const flaw = flawOf(value, newest);
     if (flaw !== undefined) throw candleError(`line ${number}`, flaw);
     const candle = frozenCandle(value as Candle);
-    if (looksLikeSeconds(candle.timestamp)) {
+    if (newest === -Infinity && looksLikeSeconds(candle.timestamp)) {
       const [parameter, problem] = [`timestamp of line ${number}`, asSeconds(candle.timestamp)];
       throw new InvalidInputError(parameter, "ms since the epoch", problem);
     }

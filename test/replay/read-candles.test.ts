@@ -97,12 +97,6 @@ describe("readCandles", () => {
     ["infinity", lineOf(5).replace('"volume":1', '"volume":1e999'), "volume of line 3", "is Infinity"],
     ["a price past 1e100", lineOf(5, { high: 1.1e100 }), "high of line 3", "is 1.1e+100"],
     ["a volume past 1e100", lineOf(5, { volume: 1e308 }), "volume of line 3", "is 1e+308"],
-    [
-      "unix seconds",
-      lineOf(5, { timestamp: 1_735_689_600 }),
-      "timestamp of line 3",
-      "looks like unix seconds",
-    ],
     ["a negative price", lineOf(5, { low: -1 }), "low of line 3", "is -1"],
     ["a number as text", lineOf(5, { open: "1" }), "open of line 3", 'is "1"'],
     ["half a swap", lineOf(5, { swaps: 0.5 }), "swaps of line 3", "is 0.5"],
@@ -125,6 +119,16 @@ describe("readCandles", () => {
     expect(candles).toEqual([minuteCandle(1)]);
     expect(error).toBeInstanceOf(InvalidInputError);
     expect(error).toMatchObject({ parameter, message: expect.stringContaining(problem) });
+  });
+
+  it.each([
+    ["JSON", [lineOf(0, { timestamp: 1_735_689_600 })], "timestamp of line 1"],
+    ["CSV", ["timestamp,open,high,low,close,volume,swaps", "1735689600,2,3,1,2,1,1"], "timestamp of line 2"],
+  ])("refuses a file of unix seconds: %s", async (_, lines, parameter) => {
+    const { error } = await readUntilFailure(lines);
+    expect(error).toMatchObject({ parameter, message: expect.stringContaining("looks like unix seconds") });
+    // A year after 1970 that a file comes to is none.
+    expect(await read([lineOf(1), lineOf(20_000)])).toHaveLength(2);
   });
 
   it("gives back what is written as CSV, whatever the order of its columns", async () => {
