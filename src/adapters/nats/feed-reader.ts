@@ -91,6 +91,8 @@ class FeedReader<M extends Stamped> {
   readonly #listening = new Subscription();
   #store: Store | undefined;
   #heard: Heard = NOTHING_HEARD;
+  /** The place of the status that was told last. */
+  #status: Heard = NOTHING_HEARD;
   /** By how much epochs count as later than they say, since the lease was lost with what was stored. */
   #shift = 0;
   #isReading = false;
@@ -178,7 +180,10 @@ class FeedReader<M extends Stamped> {
     else if (!isEarlier) this.#tellStatus(status!, true);
   }
 
+  /** Tells a status, unless a newer one has come: while what is stored is on its way, it may be replaced. */
   #tellStatus(record: StatusRecord, isFresh: boolean): void {
+    if (isBehind(record, this.#status)) return;
+    this.#status = record;
     this.#listenTo(record.publisher);
     this.#tell({ type: "status", record, isWhole: !this.#isReading, isFresh });
   }

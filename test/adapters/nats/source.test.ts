@@ -4,6 +4,7 @@ import { collect, natsSource } from "../../../src/adapters/nats/index.js";
 import { natsLibrary } from "../../../src/adapters/nats/nats.js";
 import { createClient, VirtualClock } from "../../../src/index.js";
 import { demoService } from "../../../src/service/index.js";
+import type { Packet } from "../../simulation/nats/jetstream.js";
 import { ModelConnection, Servers } from "../../simulation/nats/servers.js";
 import { seriesOf } from "./busy-service.js";
 
@@ -12,7 +13,9 @@ const START = Date.UTC(2026, 0, 1);
 const SLOW = 2_000;
 
 /** A collector that is live, and the source of a program to which what is stored comes slowly. */
-async function stage() {
+async function stage(
+  delay = ({ reply }: Packet, _to: string): number => (reply?.startsWith("$JS.ACK.") ? SLOW : 0),
+) {
   const clock = new VirtualClock(START);
   const servers = new Servers(clock);
   const wire = { up: (arrive: () => void) => arrive(), down: (arrive: () => void) => arrive() };
@@ -28,8 +31,7 @@ async function stage() {
   const reader = connect(1);
   const push = reader.push.bind(reader);
   reader.push = (to, packet) => {
-    const isStored = packet.reply?.startsWith("$JS.ACK.") === true;
-    clock.schedule(() => push(to, packet), isStored ? SLOW : 0);
+    clock.schedule(() => push(to, packet), delay(packet, to));
   };
   return { clock, running, series, source: natsSource(reader.asConnection, { scheduler: clock }) };
 }
@@ -62,6 +64,17 @@ describe("the status of a source over NATS", () => {
       expect(told).toContain("live and covers");
     },
   );
+
+  it("never goes back to one that was on its way while a newer one has come", async () => {
+    // What was stored comes after what is stored meanwhile: a closing.
+    const { clock, running, series, source } = await stage((_, to) => (to.startsWith("_INBOX.") ? 900 : 0));
+    const covered: number[] = [];
+    running.add(source.status(series).subscribe(({ coveredUntil = 0 }) => covered.push(coveredUntil)));
+    await clock.advanceBy(5_000);
+    expect(covered.length).toBeGreaterThan(1);
+    expect(covered).toEqual([...covered].sort((a, b) => a - b));
+    expect(covered.at(-1)).toBeGreaterThanOrEqual(START + 60_000);
+  });
 
   it("needs no candles, and waits for none that are left", async () => {
     const { clock, running, series, source } = await stage();
