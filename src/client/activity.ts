@@ -74,8 +74,8 @@ export interface ThrottledActivity {
   /** When, by the client's scheduler, ms since the epoch. */
   readonly at: number;
   /**
-   * When the next request may be sent, by the client's scheduler, ms since the epoch; absent while that depends on the
-   * answers to requests under way.
+   * When the next request may be sent at the latest, by the client's scheduler, ms since the epoch; absent while that
+   * depends on the answers to requests under way.
    */
   readonly until?: number;
   /** The cause: the client's own `rateLimit`, or a 429 of the service. */

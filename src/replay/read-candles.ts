@@ -11,8 +11,8 @@ import { type CsvRow, csvColumns, isCsvHeader } from "./csv-columns.js";
  * each once, frozen. It reads one line at a time, so a file may be larger than memory.
  *
  * CSV begins with a header, which names `date` or `timestamp`, `open`, `high`, `low`, `close`, `volume` and `swaps` in any
- * order; values hold no commas and no quotes. `timestamp` is in ms since the epoch (unix seconds are refused), in CSV also ISO 8601 with a zone;
- * prices and volume are from 0 to 1e100. Blank lines and unknown fields are skipped. It can be iterated as often as
+ * order; values hold no commas and no quotes. `timestamp` is in ms since the epoch, in CSV also ISO 8601 with a zone; a file
+ * whose first candle is in unix seconds is refused. Prices and volume are from 0 to 1e100. Blank lines and unknown fields are skipped. It can be iterated as often as
  * `lines` can. Leaving early closes `lines`.
  *
  * Throws an `InvalidInputError` if `lines` is not iterable. Reading fails with one that names the line, counted from 1,

@@ -21,8 +21,8 @@ export interface Listening extends Closing {
 }
 
 /**
- * Serves a service over HTTP/1.1, on Node. `{ fetch: withFaults(service.fetch, …) }` serves its faults, too: where `fetch`
- * rejects, the connection breaks.
+ * Serves a service over HTTP/1.1, on Node. `{ fetch: withFaults(service.fetch, …) }` serves faults, too: where `reset` applies,
+ * the connection breaks.
  *
  * Needs the packages `hono` and `@hono/node-server`. Rejects with a `PairstreamError` if they are missing or the port
  * is not available, and with an `InvalidInputError` for invalid options.
@@ -58,7 +58,9 @@ export async function listen(
       // Otherwise Node would tell a time of its own.
       outgoing.sendDate = answer.headers.has("date");
       return answer;
-    } catch {
+    } catch (error) {
+      const { code } = ((error as Error | null)?.cause ?? {}) as { code?: unknown };
+      if (code !== "ECONNRESET") throw error;
       incoming.destroy();
       return new Response();
     }

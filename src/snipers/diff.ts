@@ -74,12 +74,12 @@ export function bookOfAbsent(
   return { pairAddress, observedAt, wallets: new Map(known) };
 }
 
-/** So many wallets do not go at once. */
-const ANCHORS = 4;
+/** So many wallets do not go at once, as so many final candles do not. */
+const MANY = 4;
 
-/** Whether so many wallets are known that a report without any wallet is none. */
+/** Whether a report without any wallet is none, as too many are known. */
 export function hasMany({ wallets }: SniperBook): boolean {
-  return wallets.size >= ANCHORS;
+  return wallets.size >= MANY;
 }
 
 /**

@@ -72,42 +72,60 @@ function intervalsIn({ url: { searchParams } }: Asked, timeframe: Timeframe): nu
   return intervalsOf(timeframe).count(from!, to!);
 }
 
+/** What a download of so many intervals an hour ago gives, and how it ends within two minutes. */
+async function download(timeframe: Timeframe, count: number, walk: Walk) {
+  const world = new World({ start: NOON + 10_000 });
+  endless(world, timeframe, walk);
+  const intervals = intervalsOf(timeframe);
+  const to = intervals.start(NOON - 3_600_000);
+  const from = intervals.shift(to, -count);
+  const given: number[] = [];
+  const ends: (PairstreamError | "complete")[] = [];
+  fetchCandles(world.client, { ...MINUTES, timeframe, from, to }).subscribe({
+    next: (candles) => given.push(...[candles].flat().map(({ timestamp }) => timestamp)),
+    error: (error) => ends.push(error),
+    complete: () => ends.push("complete"),
+  });
+  await world.clock.advanceBy(120_000);
+  const wanted = Array.from({ length: count }, (_, at) => intervals.shift(from, at));
+  return { given, wanted, ends, requests: world.candleRequests().length };
+}
+
 describe.each(ORDERED)("pages of one row and a new cursor each, %s", (_, walk) => {
   it.each(RANGES)("give a download of %s x %d once they lead out of it", async (timeframe, count) => {
+    const { given, wanted, ends, requests } = await download(timeframe, count, walk);
+    expect(ends).toEqual(["complete"]);
+    expect(given).toEqual(wanted);
+    expect(requests).toBeLessThanOrEqual(2 * (count + MARGIN));
+  });
+
+  it("keep a watch live, each look within what it asks for", async () => {
     const world = new World({ start: NOON + 10_000 });
-    endless(world, timeframe, walk);
-    const intervals = intervalsOf(timeframe);
-    const to = intervals.start(NOON - 3_600_000);
-    const given: number[] = [];
-    const range = { from: intervals.shift(to, -count), to };
-    let isComplete = false;
-    fetchCandles(world.client, { ...MINUTES, timeframe, ...range }).subscribe({
-      next: (candles) => given.push(...[candles].flat().map(({ timestamp }) => timestamp)),
-      complete: () => {
-        isComplete = true;
-      },
+    endless(world, "1min", walk);
+    const statuses: FeedStatus[] = [];
+    const closed: number[] = [];
+    watchCandles(world.client, MINUTES).subscribe(({ status, candle, type }) => {
+      if (type !== "removed" && status === "closed") closed.push(candle.timestamp);
     });
-    await world.clock.advanceBy(120_000);
-    expect(isComplete).toBe(true);
-    expect(given).toEqual(Array.from({ length: count }, (_, at) => intervals.shift(range.from, at)));
-    expect(world.candleRequests().length).toBeLessThanOrEqual(2 * (count + MARGIN));
+    watchFeedStatus(world.client, MINUTES).subscribe((status) => statuses.push(status));
+    await world.clock.advanceTo(NOON + 1_210_000);
+    expect(statuses.at(-1)).toMatchObject({ state: "live", coveredUntil: NOON + 1_200_000 });
+    expect(closed).toEqual(Array.from({ length: closed.length }, (_, at) => closed[0]! + at * 60_000));
+    expect(closed.at(-1)).toBe(NOON + 1_140_000);
+    let walked = 0;
+    for (const asked of world.candleRequests()) {
+      walked = asked.url.searchParams.has("cursor") ? walked + 1 : 1;
+      expect(walked).toBeLessThanOrEqual(intervalsIn(asked, "1min") + MARGIN);
+    }
   });
 });
 
 describe.each(WALKS)("pages of one row and a new cursor each, %s", (_, walk) => {
   it.each(RANGES)("fail a download of %s x %d within what it can hold", async (timeframe, count) => {
-    const world = new World({ start: NOON + 10_000 });
-    endless(world, timeframe, walk);
-    const intervals = intervalsOf(timeframe);
-    const to = intervals.start(NOON - 3_600_000);
-    const errors: PairstreamError[] = [];
-    fetchCandles(world.client, { ...MINUTES, timeframe, from: intervals.shift(to, -count), to }).subscribe({
-      error: (error) => errors.push(error),
-    });
-    await world.clock.advanceBy(120_000);
-    expect(errors).toMatchObject([{ name: "ContractError", path: ["cursor"] }]);
-    expect(world.candleRequests().length).toBeLessThanOrEqual(ATTEMPTS * (count + MARGIN));
-    for (const { message } of errors) expect(message.length).toBeLessThan(300);
+    const { ends, requests } = await download(timeframe, count, walk);
+    expect(ends).toMatchObject([{ name: "ContractError", path: ["cursor"] }]);
+    expect(requests).toBeLessThanOrEqual(ATTEMPTS * (count + MARGIN));
+    for (const end of ends) expect((end as PairstreamError).message.length).toBeLessThan(300);
   });
 
   it("stall a watch, each look within what it asks for, and it goes on after", async () => {

@@ -196,7 +196,7 @@ export class SeriesPages {
         refusal ??= value.refused.find((_, at) => isWanted(value.places[at]!.key))?.error;
         if (value.served.rows > 0) this.beginning.noteAnswer(start);
         read.push(value.served);
-        // Rows from the newest on that come to older ones than were asked for have told of the range, wherever the cursor leads.
+        // Where rows run from the newest to one before the range, all of the range has been shown, wherever the cursor leads.
         const isPast = isDescending && last !== undefined && last < start;
         if (isPast && rows.some(({ timestamp }) => timestamp >= start && timestamp < end())) break;
         if (cursor === undefined || rows.length < (mostCandles ?? Infinity)) continue;

@@ -14,7 +14,8 @@ import { wait } from "./waiting.js";
  * A call can have several faults. Of those that replace the answer or prevent it, the first in the order of
  * `FAULT_KINDS` applies. The seed, the kind and the number of the call decide whether a call has a fault, and how it
  * looks; other kinds have no influence. The service is asked even if its answer is replaced, so headers such as Date
- * are its own. Rejections of the service pass through. For a `Request` it returns a `Response`, as `listen` asks. Throws an `InvalidInputError` for invalid options.
+ * are its own. Rejections of the service pass through. For a `Request` it returns a `Response`, as `listen` needs one.
+ * Throws an `InvalidInputError` for invalid options.
  *
  * @example
  * ```ts
