@@ -11,7 +11,7 @@ import type { Bench, MeasureOptions, Report } from "./bench.js";
 import { circumstances, inWords } from "./machine.js";
 import { installedPeer } from "./peers.js";
 import { keepingResults } from "./rounds.js";
-import { aboutRounds, inUnitsOf, ratioGoal, sideBySide, tableOf } from "./side-by-side.js";
+import { aboutRounds, type Contestant, inUnitsOf, ratioGoal, sideBySide, tableOf } from "./side-by-side.js";
 
 const MINUTE = 60_000;
 const INTERVALS = intervalsOf("1min");
@@ -102,7 +102,7 @@ async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
   const figures: object[] = [];
   for (const [name, polls] of Object.entries(WORKLOADS)) {
     const stretch = { ...polls, pages: polls.pages.slice(0, 100), rows: polls.rows.slice(0, 100) };
-    const contestants = [
+    const contestants: Contestant[] = [
       {
         name: "pairstream",
         work: {
@@ -114,6 +114,7 @@ async function measure({ rounds, command }: MeasureOptions): Promise<Report> {
     ];
     contestants.push({
       name: "what changes alone, by hand: nothing is judged",
+      isFloor: true,
       work: {
         calls: polls.calls,
         run: () => keepingResults((take) => takeByHand(polls, take)),

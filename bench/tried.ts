@@ -35,7 +35,7 @@ for orders and fills. A candle makes 717 bytes of objects, beside 440 by the str
 candles without orders a tenth off the bytes.
 
 **The book at a window of two.** Before an answer was judged as a whole (what lacks, what is silent, what a second answer has
-to show), the book was 11 times as fast as ccxt's table; since then it is 3 to 4.5 times as fast, which is 0.5 µs for an answer
+to show), the book was 11 times as fast as ccxt's table; since then it is 2.2 to 4.5 times as fast, which is 0.5 µs for an answer
 of three candles and four anchors, 0.3 % of a poll. What lacks is looked at only where something does, and anchors are looked
 for from the newest row back: that took 13 % off, and 15. No line of the rest takes a tenth. The same changes told by hand, where
 an answer is whole, in order and of one clock, are 12 to 16 times as fast as ccxt's table (\`npm run bench -- book\`): ten times
