@@ -2,7 +2,7 @@
 // `npm run example:collector` in one terminal, `npm run example:bot-on-nats` in any number of others.
 import { Command, Option } from "commander";
 import { type CandleEvent, closes, crosses, ema, type FeedStatus, withIndicators } from "pairstream";
-import { watchPublishedCandles, watchPublishedFeedStatus } from "pairstream/nats";
+import { natsSource } from "pairstream/nats";
 import {
   connect,
   distinctUntilKeyChanged,
@@ -44,9 +44,10 @@ await runProgram(async (args) => {
   const series = { network: "mainnet", pairAddress, timeframe, currency: "usd" } as const;
   const connection = await connectTo(given);
   try {
+    const source = natsSource(connection);
     const told = merge(
-      watchPublishedFeedStatus(connection, series).pipe(distinctUntilKeyChanged("state"), map(statusLine)),
-      linesOf(watchPublishedCandles(connection, series, { since: { candles: 100 } })),
+      source.status(series).pipe(distinctUntilKeyChanged("state"), map(statusLine)),
+      linesOf(source.candles({ ...series, since: { candles: 100 } })),
     ).pipe(
       take(lines),
       tap((line) => process.stdout.write(`${line}\n`)),

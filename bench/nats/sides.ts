@@ -1,7 +1,7 @@
 // One of the processes of bench/nats/load.ts: the collector, or one of the subscribers.
 import { connect, type NatsConnection } from "@nats-io/transport-node";
 import { type CandleEvent, createClient, type Series } from "pairstream";
-import { collect, watchPublishedCandles } from "pairstream/nats";
+import { collect, natsSource } from "pairstream/nats";
 import { interval, map, mergeMap, type Observable, range } from "rxjs";
 import { Lanes } from "../../src/adapters/nats/lanes.js";
 import { candleSubjects } from "../../src/adapters/nats/subjects.js";
@@ -61,8 +61,9 @@ process.on("message", (request: Request) => {
 /** Follows all series; ready once it has heard of each. */
 function subscribe(connection: NatsConnection): void {
   const heard = new Set<string>();
+  const source = natsSource(connection);
   range(0, order.series)
-    .pipe(mergeMap((number) => watchPublishedCandles(connection, seriesOf(number))))
+    .pipe(mergeMap((number) => source.candles(seriesOf(number))))
     .subscribe(({ candle, series }) => {
       // Candles that are over carry no stamp.
       if (candle.volume > 1) latencies.push(now() - candle.volume);

@@ -32,7 +32,7 @@ import { Keys } from "./send/keys.js";
 import { redactorWith } from "./send/redact.js";
 import { Sender } from "./send/request.js";
 import { mostPagesOf, pageFactsOf, walkOf, walkToLeave } from "./send/walk.js";
-import { warnerOf } from "./warn.js";
+import { overloadText, warnerOf } from "./warn.js";
 
 /**
  * Makes a client, which every stream and call uses. It opens no connection and sets no timer before the first call or
@@ -62,11 +62,10 @@ export function createClient(options: ClientOptions): Client {
   if (typeof apiKey === "string") finder.add(apiKey);
   const redact = redactorWith(finder);
   const feed = new ActivityFeed(redact);
-  const sender = new Sender(
-    settings,
-    feed,
-    redact,
-    typeof apiKey === "string" ? undefined : new Keys(apiKey, finder),
+  const warner = warnerOf(settings, redact);
+  const keys = typeof apiKey === "string" ? undefined : new Keys(apiKey, finder);
+  const sender = new Sender(settings, feed, redact, keys, (waiting) =>
+    warner?.warn(overloadText(settings.rateLimit, waiting), undefined, undefined, 0),
   );
   const means: StoreMeans & Pick<ClientCore, "report"> = {
     service: settings.baseUrl,
@@ -84,7 +83,7 @@ export function createClient(options: ClientOptions): Client {
     walk: (walk) => walkOf(core.send, walk),
     metering: new Metering(),
     shared: new Map(),
-    warner: warnerOf(settings, redact),
+    warner,
     pairs: new KnownPairs(),
     store: settings.store?.[SERVE](means),
   };

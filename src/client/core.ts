@@ -136,13 +136,13 @@ export interface WalkStep<T> extends CallResult<T> {
   readonly cursor: string | undefined;
 }
 
-/** Warns about a stream; `failures`: in a row. */
+/** Warns about a stream, or about the client where there is no feed; `failures`: in a row. */
 export interface Warner {
   /** The one of the options: a session that is recorded has a clock of its own, to which a warning is nothing. */
   readonly scheduler: SchedulerLike;
   readonly warn: (
     text: string,
-    feed: PolledFeed,
+    feed: PolledFeed | undefined,
     error: PairstreamError | undefined,
     failures: number,
   ) => void;

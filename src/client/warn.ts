@@ -3,6 +3,7 @@ import { shortened } from "../contract/quote.js";
 import { type AnyPairstreamError, ContractError } from "../errors.js";
 import { warnProcess } from "../warning.js";
 import type { Warner } from "./core.js";
+import type { RateLimit } from "./limits/places.js";
 import type { PolledFeed } from "./metering.js";
 import type { ClientOptions } from "./options.js";
 import type { Redactor } from "./send/redact.js";
@@ -25,16 +26,15 @@ export function warnerOf(
   return {
     scheduler,
     warn: (text, feed, error, failures) => {
-      const { pairAddress } = feed;
       const clean = error instanceof ContractError ? redact.contractError(error) : error;
       const trouble = Object.freeze({
-        ...(feed.timeframe !== undefined && { series: feed }),
-        pairAddress,
+        ...(feed?.timeframe !== undefined && { series: feed }),
+        ...(feed && { pairAddress: feed.pairAddress }),
         ...(clean && { error: clean as AnyPairstreamError }),
         failures,
       });
       try {
-        sink(redact.body(shortened(`${nameOf(feed)}: ${text}`, LONGEST)), trouble);
+        sink(redact.body(shortened(feed ? `${nameOf(feed)}: ${text}` : text, LONGEST)), trouble);
       } catch (thrown) {
         // No stream is to blame: it is reported as RxJS reports what an observer throws.
         scheduler.schedule(() => {
@@ -62,4 +62,10 @@ function nameOf(feed: PolledFeed): string {
   const { pairAddress } = feed;
   if (feed.timeframe === undefined) return `snipers of ${pairAddress}`;
   return `${feed.timeframe} candles of ${pairAddress} (${feed.network}, ${feed.currency})`;
+}
+
+/** What a client says whose polls have waited for a minute. */
+export function overloadText(limit: RateLimit | undefined, waiting: number): string {
+  const allowed = limit && `${limit.requests} in ${limit.per} ms`;
+  return `polls come late: ${waiting} wait now, as some have for a minute. rateLimit allows ${allowed}; more are due`;
 }

@@ -7,11 +7,11 @@ import { InvalidInputError } from "../errors.js";
 export type CsvRow = (row: string, line: number) => Partial<Record<keyof Candle, unknown>>;
 
 const NUMBERS = ["open", "high", "low", "close", "volume", "swaps"] as const;
-const ALLOWED_NAMES = `a header that names date or timestamp, ${NUMBERS.join(", ")}, each once`;
+const ALLOWED_NAMES = `a header that names date or timestamp, ${NUMBERS.join(", ")}, each once, parted by commas`;
 const ALLOWED_TIME = "ms since the epoch, or ISO 8601 with a zone, such as 2024-01-01T00:00:00Z";
 
-/** Names come before a first comma, and JSON of a candle before none. */
-export const isCsvHeader = (text: string): boolean => /^[a-z_ ]*,/i.test(text);
+/** Names come before a first comma, or what some programs write in its place, and JSON of a candle before none. */
+export const isCsvHeader = (text: string): boolean => /^[a-z_ ]*[,;\t]/i.test(text);
 
 /** How rows below a header are read: by its names in any order and case; other columns are skipped. */
 export function csvColumns(header: string, line: number): CsvRow {

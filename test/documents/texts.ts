@@ -1,5 +1,4 @@
 import type { Finding } from "../../src/adapters/store/index.js";
-import { SNIPER_TOTALS } from "../../src/contract/model.js";
 import {
   type Candle,
   type CandleEvent,
@@ -7,7 +6,6 @@ import {
   emptyReport,
   type FeedStatus,
   type IndicatorEvent,
-  type Sniper,
   type SniperEvent,
   type SniperLook,
   type SniperTrade,
@@ -127,29 +125,6 @@ export function indicatorEventOf(text: string): IndicatorEvent<Record<string, nu
   return type === "updated"
     ? { type, previous: base.candle, ...base }
     : { type: type as "new" | "removed", ...base };
-}
-
-/** The status of `starting`, or of `live until 12:00`. */
-export function statusOf(text: string): FeedStatus {
-  if (text === "starting") return { state: "starting", failures: 0 };
-  const [, time] = /^live until (\d\d:\d\d)$/.exec(text) ?? misread(text);
-  const coveredUntil = at(`${time}:00`);
-  return { state: "live", coveredFrom: coveredUntil - 60_000, coveredUntil, failures: 0 };
-}
-
-/** The event of `wallet-added ann`, or of `sold ann`. */
-export function sniperEventOf(text: string): SniperEvent {
-  const [, type, walletAddress, initial] =
-    /^(wallet-added|sold) (\w+)(, initial)?$/.exec(text) ?? misread(text);
-  const common = { pairAddress: PAIR, initial: initial !== undefined, observedAt: 0 };
-  if (type === "wallet-added") return { ...common, type, wallet: walletOf(walletAddress!) };
-  const transaction = { transactionHash: text, transactionTimestamp: 0, blocksAfterCreation: null };
-  return { ...common, type: "sold", walletAddress: walletAddress!, transaction };
-}
-
-function walletOf(walletAddress: string): Sniper {
-  const totals = Object.fromEntries(SNIPER_TOTALS.map((total) => [total, null]));
-  return { walletAddress, snipedTransactions: [], sellTransactions: [], ...totals } as unknown as Sniper;
 }
 
 function misread(text: string): never {

@@ -45,6 +45,35 @@ describe("a stream of a pair that is not known", () => {
   });
 });
 
+describe("a client that more polls are due of than its rateLimit allows", () => {
+  const watching = async (streams: number) => {
+    const world = market({ rateLimit: { requests: 2, per: 1_000 } });
+    const all = new Subscription();
+    for (let stream = 0; stream < streams; stream += 1) {
+      const every = 1_000 + stream;
+      all.add(watchCandles(world.client, { ...MINUTES, every }).subscribe());
+    }
+    await world.clock.advanceTo(at("12:00:50"));
+    const early = world.warnings.length;
+    await world.clock.advanceTo(at("12:40:00"));
+    all.unsubscribe();
+    expect(world.clock.pending).toBe(0);
+    return { early, told: world.warnings.map(({ message }) => message) };
+  };
+
+  it("says so once, after a minute", async () => {
+    const { early, told } = await watching(8);
+    expect(early).toBe(0);
+    expect(told).toEqual([
+      expect.stringMatching(/^polls come late: \d wait now, .* rateLimit allows 2 in 1000 ms; more are due$/),
+    ]);
+  });
+
+  it("says nothing where they wait now and then", async () => {
+    expect((await watching(1)).told).toEqual([]);
+  });
+});
+
 describe("a stream that has begun", () => {
   it("is in trouble after a minute, which is told once, and so is its end", async () => {
     const world = market();
@@ -130,7 +159,7 @@ describe("a history", () => {
     );
     await world.clock.advanceTo(at("12:01:30"));
     expect(shown.filter((status) => status === "final").length).toBeGreaterThan(5);
-    expect(world.warnings.map(({ message }) => message)).toEqual([]);
+    expect(world.warnings).toMatchObject([{ message: expect.stringMatching(/^polls come late: /) }]);
     for (const each of [own, ...polls]) each.unsubscribe();
   });
 

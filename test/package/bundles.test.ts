@@ -146,7 +146,7 @@ describe("a bundle", () => {
   it.each([
     ["pairstream/service", "swapTape", /faults|simulat|demo|listen|ohlcv/],
     ["pairstream/sse", "gatewaySource", /channel|gateway\/|feed\.js$/],
-    ["pairstream/nats", "watchPublishedCandles", /publish|collect|lease/],
+    ["pairstream/nats", "natsSource", /publish|collect|lease/],
   ])("of one name of %s leaves out the rest: %s", async (door, name, rest) => {
     const { modules } = await bundle(`export { ${name} } from ${JSON.stringify(door)};`, NODE_PACKAGES);
     expect(modules).not.toEqual([]);

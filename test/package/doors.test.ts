@@ -141,7 +141,7 @@ describe("the doors together", () => {
       "pairstream/nats needs the NATS client: npm install @nats-io/transport-node @nats-io/jetstream";
     const told = {
       listen: "listen needs the packages hono and @hono/node-server: npm install hono @hono/node-server",
-      watchPublishedCandles: nats,
+      natsSource: nats,
       indexedDbStore: "indexedDbStore needs the package idb: npm install idb",
     };
     expect(await said(bare, "missing-peers")).toEqual([told, told]);

@@ -177,7 +177,7 @@ describe("readCandles", () => {
     ["no column for time", "open,high,low,close,volume,swaps", "line 1", "has no date"],
     ["no swaps", "date,open,high,low,close,volume", "line 1", "has no swaps"],
     ["a column twice", "date,open,open,high,low,close,volume,swaps", "line 1", "has open twice"],
-    ["other separators", "date;open;high;low;close;volume;swaps", "line 1", "is not JSON"],
+    ["other separators", "date;open;high;low;close;volume;swaps", "line 1", "parted by commas"],
     ["no names", "60000,2,3,1,2,1,1", "line 1", "is not JSON"],
   ])("names what a header lacks: %s", async (_, header, parameter, problem) => {
     const { error } = await readUntilFailure([header, "60000,2,3,1,2,1,1"]);

@@ -2,20 +2,14 @@ import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { map, type Observable, type Subscription } from "rxjs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import {
-  collect,
-  watchPublishedCandles,
-  watchPublishedFeedStatus,
-  watchPublishedSnipers,
-} from "../../src/adapters/nats/index.js";
-import { candleSubjects, type FeedSubjects, sniperSubjects } from "../../src/adapters/nats/subjects.js";
-import { applySniperEvent, createClient, emptyReport } from "../../src/index.js";
+import { collect, natsSource } from "../../src/adapters/nats/index.js";
+import { candleSubjects } from "../../src/adapters/nats/subjects.js";
+import { createClient } from "../../src/index.js";
 import { createPairService, simulatedMarket } from "../../src/service/index.js";
-import { addressOf } from "../../src/snipers/event.js";
 import { HandPublisher } from "../adapters/nats/hand-publisher.js";
 import { connectTo, hasServer, type NatsServer, startServer, until } from "../adapters/nats/servers.js";
 import { type Diagram, diagramOf, type Happening, nameOf, namesBelow } from "../documents/marbles.js";
-import { eventOf, eventText, sniperEventOf, sniperText, statusOf, statusText } from "../documents/texts.js";
+import { eventOf, eventText } from "../documents/texts.js";
 import { MINUTES, PAIR } from "../world.js";
 
 /** What has come of a call, and what its diagram says. */
@@ -62,32 +56,28 @@ interface Place {
   readonly name: string;
 }
 
-/** Plays the diagram of a call that watches what collectors tell, each in a later run than the one before. */
-function watching(
-  labels: readonly string[],
-  feedOf: (name: string) => FeedSubjects,
-  teller: () => (publisher: HandPublisher, what: string) => void,
-  watch: (place: Place) => Observable<string>,
-) {
-  return async (place: Place, call: string) => {
-    const { connection, name } = place;
-    const tell = teller();
-    const publishers = new Map<string, HandPublisher>();
-    const give = async (label: string, what: string) => {
-      const epoch = labels.indexOf(label) + 1;
-      const publisher =
-        publishers.get(label) ?? (await HandPublisher.open(connection, feedOf(name), epoch, { name }));
-      if (what === "dies") return publisher.die();
-      // Nothing is told of a run before its first status.
-      if (!publishers.has(label) && !call.startsWith("watchPublishedFeedStatus")) publisher.status();
-      publishers.set(label, publisher);
-      tell(publisher, what);
-      await publisher.whenStored();
-    };
-    const played = await play(diagramOf(call, labels), call, watch(place), give);
-    for (const publisher of publishers.values()) publisher.die();
-    return played;
+/** Plays the diagram of what is read of collectors, each in a later run than the one before. */
+async function reading({ connection, name }: Place, call: string) {
+  const labels = ["first publisher", "second publisher"];
+  const publishers = new Map<string, HandPublisher>();
+  const open = async (label: string) => {
+    const epoch = labels.indexOf(label) + 1;
+    const publisher = await HandPublisher.open(connection, candleSubjects(name, MINUTES), epoch, { name });
+    publishers.set(label, publisher);
+    // Nothing is told of a run before its first status.
+    publisher.status();
+    return publisher;
   };
+  const give = async (label: string, what: string) => {
+    const publisher = publishers.get(label) ?? (await open(label));
+    if (what === "dies") return publisher.die();
+    publisher.candle(eventOf(what));
+    await publisher.whenStored();
+  };
+  const results = natsSource(connection, { name }).candles(MINUTES).pipe(map(eventText));
+  const played = await play(diagramOf(call, labels), call, results, give);
+  for (const publisher of publishers.values()) publisher.die();
+  return played;
 }
 
 /** Plays the diagram of a collector whose lease is lost to another one. */
@@ -114,34 +104,7 @@ function collecting({ connection, name }: Place, call: string) {
 }
 
 const CALLS: Record<string, (place: Place, call: string) => Promise<Played>> = {
-  "watchPublishedCandles(connection, series)": watching(
-    ["first publisher", "second publisher"],
-    (name) => candleSubjects(name, MINUTES),
-    () => (publisher, what) => publisher.candle(eventOf(what)),
-    ({ connection, name }) => watchPublishedCandles(connection, MINUTES, { name }).pipe(map(eventText)),
-  ),
-  "watchPublishedSnipers(connection, query)": watching(
-    ["publisher"],
-    (name) => sniperSubjects(name, { pairAddress: PAIR }),
-    () => {
-      let report = emptyReport;
-      return (publisher, what) => {
-        const event = sniperEventOf(what);
-        report = applySniperEvent(report, event);
-        const isThere = report.result.some(({ walletAddress }) => walletAddress === addressOf(event));
-        publisher.look(report, event.observedAt, isThere ? [] : [addressOf(event)]);
-      };
-    },
-    ({ connection, name }) =>
-      watchPublishedSnipers(connection, { pairAddress: PAIR }, { name }).pipe(map(sniperText)),
-  ),
-  "watchPublishedFeedStatus(connection, feed)": watching(
-    ["first publisher", "second publisher"],
-    (name) => candleSubjects(name, MINUTES),
-    () => (publisher, what) => publisher.status(statusOf(what)),
-    ({ connection, name }) =>
-      watchPublishedFeedStatus(connection, MINUTES, { name, heartbeat: 250 }).pipe(map(statusText)),
-  ),
+  "natsSource(connection).candles(watch)": reading,
   "collect(connection, client, feeds)": collecting,
 };
 

@@ -1,6 +1,6 @@
 // One run of bench/nats/series.ts, in a process of its own: a group of collectors and a subscriber in virtual time.
 import { createClient, type FetchLike, VirtualClock } from "pairstream";
-import { collect, watchPublishedCandles } from "pairstream/nats";
+import { collect, natsSource } from "pairstream/nats";
 import { Subscription } from "rxjs";
 import { natsLibrary } from "../../../src/adapters/nats/nats.js";
 import { ModelConnection, Servers, type Wire } from "../../../test/simulation/nats/servers.js";
@@ -165,18 +165,16 @@ function seriesOf(pairAddress: string) {
 
 /** Follows all series over one connection. */
 function subscribe(): Subscription {
-  const connection = connectionToServers().asConnection;
+  const source = natsSource(connectionToServers().asConnection, { scheduler: clock });
   const following = new Subscription();
   const closedUntil = new Map<string, number>();
   for (const pairAddress of pairs) {
     following.add(
-      watchPublishedCandles(connection, seriesOf(pairAddress), { scheduler: clock }).subscribe(
-        ({ candle: { timestamp }, status }) => {
-          if (status === "open" || timestamp <= (closedUntil.get(pairAddress) ?? 0)) return;
-          closedUntil.set(pairAddress, timestamp);
-          closes.push(clock.now() - timestamp - MINUTE);
-        },
-      ),
+      source.candles(seriesOf(pairAddress)).subscribe(({ candle: { timestamp }, status }) => {
+        if (status === "open" || timestamp <= (closedUntil.get(pairAddress) ?? 0)) return;
+        closedUntil.set(pairAddress, timestamp);
+        closes.push(clock.now() - timestamp - MINUTE);
+      }),
     );
   }
   return following;

@@ -6,8 +6,7 @@ import { checkFeed, type FeedRequest, readAnswer, withVersion } from "./feed-req
 import type { NatsConnection } from "./nats.js";
 import { checkConnection, checkGroup, checkNatsOptions } from "./options.js";
 import { failureOver, Store } from "./store.js";
-import { feedsSubject } from "./subjects.js";
-import { subjectsOf } from "./watch.js";
+import { feedsSubject, subjectsOf } from "./subjects.js";
 
 /** Which collectors are asked. */
 export interface FeedRequestOptions {
@@ -24,7 +23,7 @@ const ANSWER_TIMEOUT = 5_000;
  * Has a running group of collectors collect one more feed, without a restart: all of its collectors know it from then on, also those
  * that begin later. Resolves with whether it is new; if the group collects the feed already, that goes on as it was.
  *
- * Whether the service knows the pair shows in `watchPublishedFeedStatus`. To ask again does no harm. Rejects with an
+ * Whether the service knows the pair shows in the status of `natsSource`. To ask again does no harm. Rejects with an
  * `InvalidInputError` for options that `collect` refuses, with a `NetworkError` if no collector leads the group or none answers,
  * and with a `PairstreamError` that says why if the leader refuses.
  *

@@ -11,10 +11,3 @@ export { type CollectOptions, collect } from "./collect.js";
 export type { CollectedWatch } from "./feed-kinds.js";
 export type { NatsOptions, StreamOptions } from "./options.js";
 export { type NatsSourceOptions, natsSource } from "./source.js";
-export {
-  type PublishedCandlesOptions,
-  type PublishedStatusOptions,
-  watchPublishedCandles,
-  watchPublishedFeedStatus,
-  watchPublishedSnipers,
-} from "./watch.js";

@@ -1,5 +1,7 @@
+import { checkSeries, checkSniperQuery } from "../../contract/input.js";
 import type { Series, SniperQuery } from "../../contract/model.js";
 import { ContractError } from "../../errors.js";
+import { isCandleWatch } from "../../feed-status.js";
 
 /** A stream, and the subjects that it keeps. */
 export interface StreamSubjects {
@@ -39,6 +41,13 @@ export function sniperSubjects(
 ): FeedSubjects {
   const place = `${token(pairAddress)}.${blocksAfterCreation ?? "default"}`;
   return feedSubjects(name, `${name}-snipers`, "snipers", place);
+}
+
+/** Checks a series or a sniper query, and gives the subjects of its feed. */
+export function subjectsOf(name: string, feed: Series | SniperQuery): FeedSubjects {
+  return isCandleWatch(feed)
+    ? candleSubjects(name, checkSeries(feed))
+    : sniperSubjects(name, checkSniperQuery(feed));
 }
 
 /** A stream keeps all feeds of its kind, each at a place of its own. */

@@ -16,6 +16,8 @@ import {
 /** One start in so many goes to whoever has waited longest, if that is so many ms: else polls could leave a history nothing. */
 const SHARE = 4;
 const LONG_WAIT = 10_000;
+/** Polls that wait for so long without a break, in ms, are told of: more are due than the limit allows. */
+const OVERLOAD = 60_000;
 
 /** Who goes first when the rate limit lets only some go; the first named goes first. */
 export type Priority = "close" | "refresh" | "history";
@@ -45,12 +47,15 @@ export class Budget {
   readonly #scheduler: SchedulerLike;
   readonly #limit: RateLimit | undefined;
   readonly #report: (throttling: Throttling) => void;
+  readonly #overloaded: (waiting: number) => void;
   /** In the order in which they are served, each waiter with when it came. */
   readonly #queues = PRIORITIES.map(() => new Map<Waiter, number>());
   /** How many waiters have started. */
   #served = 0;
   #places = noPlaces;
   #slow: SlowDown | undefined;
+  /** Since when polls have waited without a break, not counting pauses; `Infinity` once that was told. */
+  #busySince: number | undefined;
   #allowances: readonly Allowance[] = [];
   #pausedUntil = -Infinity;
   #latest = -Infinity;
@@ -62,11 +67,13 @@ export class Budget {
     scheduler: SchedulerLike,
     limit: RateLimit | undefined,
     report: (throttling: Throttling) => void,
+    overloaded: (waiting: number) => void = () => {},
   ) {
     this.#scheduler = scheduler;
     this.#limit = limit;
     this.#slowTo(undefined);
     this.#report = report;
+    this.#overloaded = overloaded;
   }
 
   /**
@@ -84,7 +91,7 @@ export class Budget {
         // By this call a recorded session notes when somebody leaves.
         this.#scheduler.now();
         queue.delete(waiter);
-        if (this.#first() === undefined) this.#disarm();
+        if (this.#first() === undefined) this.serve();
         reject(signal!.reason);
       };
       const waiter: Waiter = (sent) => {
@@ -93,6 +100,7 @@ export class Budget {
         resolve(this.#follow(sent, begin));
       };
       queue.set(waiter, this.#latest);
+      if (priority !== "history") this.#busySince ??= Math.max(this.#latest, this.#pausedUntil);
       signal?.addEventListener("abort", leave);
       this.serve();
     });
@@ -102,6 +110,7 @@ export class Budget {
   pause(instant: number): void {
     if (instant <= this.#pausedUntil) return;
     this.#pausedUntil = instant;
+    if (this.#busySince !== undefined) this.#busySince = Math.max(this.#busySince, instant);
     this.#reportWait(instant, "too-many-requests");
     this.serve();
   }
@@ -127,13 +136,24 @@ export class Budget {
       const now = this.#enter();
       if (now === undefined) {
         const at = this.#now();
+        this.#noteWait(at);
         this.#arm(this.#opensAt(at), at);
         return;
       }
       this.#served += 1;
       waiter(now);
     }
+    this.#busySince = undefined;
     this.#disarm();
+  }
+
+  /** Tells once of polls that wait for a minute. */
+  #noteWait(now: number): void {
+    const waiting = this.#queues.slice(0, -1).reduce((sum, { size }) => sum + size, 0);
+    if (waiting === 0) this.#busySince = undefined;
+    if (now - (this.#busySince ?? now) < OVERLOAD) return;
+    this.#busySince = Infinity;
+    this.#overloaded(waiting);
   }
 
   /** Counts a start where one is allowed now, and gives that instant. */

@@ -65,10 +65,14 @@ export class Sender {
     private readonly activity: ActivityFeed,
     private readonly redact: Redactor,
     private readonly keys: Keys | undefined,
+    overloaded: (waiting: number) => void,
   ) {
     const { scheduler, rateLimit, quota } = settings;
-    this.#budget = new Budget(scheduler, rateLimit, (told) =>
-      activity.emit(() => ({ type: "throttled", at: scheduler.now(), ...told })),
+    this.#budget = new Budget(
+      scheduler,
+      rateLimit,
+      (told) => activity.emit(() => ({ type: "throttled", at: scheduler.now(), ...told })),
+      overloaded,
     );
     this.#start = (priority, signal, begin) => this.#budget.start(priority, signal, begin);
     const serviceNow = () => serviceTimeBounds(this.clock, scheduler.now());

@@ -3,12 +3,7 @@ import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { first, firstValueFrom, lastValueFrom, toArray } from "rxjs";
 import { beforeEach, describe, expect, it } from "vitest";
-import {
-  type CollectOptions,
-  collect,
-  watchPublishedCandles,
-  watchPublishedFeedStatus,
-} from "../../../src/adapters/nats/index.js";
+import { type CollectOptions, collect, natsSource } from "../../../src/adapters/nats/index.js";
 import type { Lease } from "../../../src/adapters/nats/lease.js";
 import {
   createClient,
@@ -208,9 +203,11 @@ describe.skipIf(!hasServer)("collectors", () => {
     await until("it is told of", () => collector.told.some(({ type }) => type === "started"));
     let covered = 0;
     running.push(
-      watchPublishedFeedStatus(connection, series!, { name, heartbeat: 400 }).subscribe((status) => {
-        covered = status.coveredUntil ?? 0;
-      }),
+      natsSource(connection, { name, heartbeat: 400 })
+        .status(series!)
+        .subscribe((status) => {
+          covered = status.coveredUntil ?? 0;
+        }),
     );
     await until("it covers something", () => covered > 0);
     const manager = await jetstreamManager(connection);
@@ -219,7 +216,9 @@ describe.skipIf(!hasServer)("collectors", () => {
     await until("it goes on", () => covered > before);
     const late: string[] = [];
     running.push(
-      watchPublishedCandles(connection, series!, { name, since: 0 }).subscribe(({ type }) => late.push(type)),
+      natsSource(connection, { name })
+        .candles({ ...series!, since: 0 })
+        .subscribe(({ type }) => late.push(type)),
     );
     await until("who comes later hears of it, too", () => late.length > 3);
     expect(collector.ended).toBe("");
@@ -251,7 +250,7 @@ describe.skipIf(!hasServer)("collectors", () => {
     await manager.streams.delete(name);
     await until("the second works", () => second.leads());
     const [series] = feeds;
-    const event = await firstValueFrom(watchPublishedCandles(connection, series!, { name, since: 0 }));
+    const event = await firstValueFrom(natsSource(connection, { name }).candles({ ...series!, since: 0 }));
     expect(event.type).toBe("new");
   });
 
@@ -271,7 +270,9 @@ describe.skipIf(!hasServer)("collectors", () => {
     const first = start({ ...rules, signal: stopping.signal }, feed);
     const told: string[] = [];
     running.push(
-      watchPublishedCandles(connection, minutes, { name, since: 0 }).subscribe(({ type }) => told.push(type)),
+      natsSource(connection, { name })
+        .candles({ ...minutes, since: 0 })
+        .subscribe(({ type }) => told.push(type)),
     );
     await until("some candles", () => told.length >= 3);
     isDown = true;
@@ -286,9 +287,9 @@ describe.skipIf(!hasServer)("collectors", () => {
     });
     const late: number[] = [];
     running.push(
-      watchPublishedCandles(connection, minutes, { name, since: 0 }).subscribe(({ candle }) =>
-        late.push(candle.timestamp),
-      ),
+      natsSource(connection, { name })
+        .candles({ ...minutes, since: 0 })
+        .subscribe(({ candle }) => late.push(candle.timestamp)),
     );
     await until("the same for one who comes later", () => late.length >= 3);
   });
@@ -296,9 +297,9 @@ describe.skipIf(!hasServer)("collectors", () => {
   it("publish candles that the service lacks as their client makes them", async () => {
     const series = { ...seriesOf(market.pairs[0]!), timeframe: "2s" } as const;
     start({}, [{ ...series, ...WATCH, since: { candles: 10 } }]);
-    const final = watchPublishedCandles(connection, series, { name, since: 0 }).pipe(
-      first(({ status }) => status === "final"),
-    );
+    const final = natsSource(connection, { name })
+      .candles({ ...series, since: 0 })
+      .pipe(first(({ status }) => status === "final"));
     const { candle } = await firstValueFrom(final);
     const range = { from: candle.timestamp, to: candle.timestamp + 2_000 };
     expect(await lastValueFrom(fetchCandles(clientOf(), { ...series, ...range }))).toEqual(candle);
@@ -312,16 +313,18 @@ describe.skipIf(!hasServer)("collectors", () => {
     const collector = start({}, [...feeds, lost], clientOf(refusing("/lost/")));
     let status: FeedStatus | undefined;
     running.push(
-      watchPublishedFeedStatus(connection, lost, { name, heartbeat: 400 }).subscribe((next) => {
-        status = next;
-      }),
+      natsSource(connection, { name, heartbeat: 400 })
+        .status(lost)
+        .subscribe((next) => {
+          status = next;
+        }),
     );
     const failure = await until("its failure", () => collector.told.find(({ type }) => type === "failed"));
     expect(failure).toMatchObject({ feed: expect.stringContaining("lost") });
     await until("the others hear of it", () => status?.lastError instanceof HttpError);
     expect(status).toMatchObject({ state: "stalled", lastError: { status: 400 } });
     const [other] = feeds;
-    const event = await firstValueFrom(watchPublishedCandles(connection, other!, { name, since: 0 }));
+    const event = await firstValueFrom(natsSource(connection, { name }).candles({ ...other!, since: 0 }));
     expect(event.type).toBe("new");
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it, onTestFinished } from "vitest";
-import { watchPublishedCandles, watchPublishedFeedStatus } from "../../../src/adapters/nats/index.js";
+import { natsSource } from "../../../src/adapters/nats/index.js";
 import { natsLibrary } from "../../../src/adapters/nats/nats.js";
 import { VirtualClock } from "../../../src/index.js";
 import { ModelConnection, Servers } from "../../simulation/nats/servers.js";
@@ -15,8 +15,9 @@ it("warns, once, whoever reads candles that nobody publishes, where the stream i
   process.on("warning", listen);
   onTestFinished(() => void process.off("warning", listen));
   const series = seriesOf("nobody");
-  const reading = watchPublishedCandles(connection, series, { scheduler: clock, since: 0 }).subscribe();
-  reading.add(watchPublishedFeedStatus(connection, series, { scheduler: clock }).subscribe());
+  const source = natsSource(connection, { scheduler: clock });
+  const reading = source.candles({ ...series, since: 0 }).subscribe();
+  reading.add(source.status(series).subscribe());
   await clock.advanceBy(11_000);
   expect(warnings).toEqual([]);
   await clock.advanceBy(120_000);

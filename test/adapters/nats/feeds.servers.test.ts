@@ -6,10 +6,8 @@ import {
   type CollectOptions,
   type CollectorActivity,
   collect,
+  natsSource,
   removeFeed,
-  watchPublishedCandles,
-  watchPublishedFeedStatus,
-  watchPublishedSnipers,
 } from "../../../src/adapters/nats/index.js";
 import { VERSION } from "../../../src/adapters/nats/message.js";
 import { feedsSubject } from "../../../src/adapters/nats/subjects.js";
@@ -52,13 +50,15 @@ describe.skipIf(!hasServer)("feeds on demand", () => {
   function read(series: Series) {
     const types: string[] = [];
     running.push(
-      watchPublishedCandles(connection, series, { name, since: 0 }).subscribe(({ type }) => types.push(type)),
+      natsSource(connection, { name })
+        .candles({ ...series, since: 0 })
+        .subscribe(({ type }) => types.push(type)),
     );
     return types;
   }
   function statusesOf(feed: Series | SniperQuery) {
     const statuses: FeedStatus[] = [];
-    const watched = watchPublishedFeedStatus(connection, feed, { name, heartbeat: 400 });
+    const watched = natsSource(connection, { name, heartbeat: 400 }).status(feed);
     running.push(watched.subscribe((status) => statuses.push(status)));
     return statuses;
   }
@@ -96,7 +96,7 @@ describe.skipIf(!hasServer)("feeds on demand", () => {
     const pair = { pairAddress: market.pairs[0]! };
     expect(await addFeed(connection, { ...pair, every: 1_000 }, { name })).toBe(true);
     const told: string[] = [];
-    const snipers = watchPublishedSnipers(connection, pair, { name });
+    const snipers = natsSource(connection, { name }).snipers(pair);
     running.push(snipers.subscribe(({ type }) => told.push(type)));
     await until("snipers", () => told.length > 0);
   });

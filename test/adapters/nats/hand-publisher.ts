@@ -6,14 +6,12 @@ import {
   readCandleMessage,
   readStatusMessage,
   readWalletMessage,
-  type StatusRecord,
   statusBody,
 } from "../../../src/adapters/nats/message.js";
 import { persist, Store } from "../../../src/adapters/nats/store.js";
-import { aliveSubject, type FeedSubjects, STATUS, walletToken } from "../../../src/adapters/nats/subjects.js";
+import { aliveSubject, type FeedSubjects, STATUS } from "../../../src/adapters/nats/subjects.js";
 import { Writer } from "../../../src/adapters/nats/writer.js";
-import { walletText } from "../../../src/adapters/wire/model.js";
-import type { CandleEvent, FeedStatus, SniperReport } from "../../../src/index.js";
+import type { CandleEvent, FeedStatus } from "../../../src/index.js";
 
 const FOR_EVER = { scheduler: asyncScheduler, signal: new AbortController().signal };
 const STARTING: FeedStatus = { state: "starting", failures: 0 };
@@ -23,7 +21,6 @@ export class HandPublisher {
   readonly #writer: Writer;
   readonly #id: string;
   readonly #stop: () => void;
-  #look: StatusRecord["look"];
 
   static async open(
     connection: NatsConnection,
@@ -74,24 +71,10 @@ export class HandPublisher {
     this.#writer.offer(String(candle.timestamp), { body, observedAt, isRemoval, isOver, more });
   }
 
-  look({ result, ...head }: SniperReport, observedAt: number, gone: readonly string[] = []): void {
-    for (const wallet of result) this.#wallet(wallet.walletAddress, wallet, observedAt);
-    for (const address of gone) this.#wallet(address, null, observedAt);
-    this.#look = { head, observedAt };
-    this.status({ state: "live", coveredUntil: observedAt, failures: 0 });
-  }
-
-  #wallet(walletAddress: string, wallet: SniperReport["result"][number] | null, observedAt: number): void {
-    const body = walletText(walletAddress, wallet);
-    this.#writer.offer(walletToken(walletAddress), {
-      ...{ body, observedAt, isRemoval: wallet === null, isOver: wallet === null },
-    });
-  }
-
   status(status: FeedStatus = STARTING): void {
     const rules = { every: 60_000 };
     const of = { publisher: this.#id, rules };
-    this.#writer.offerStatus(() => statusBody({ ...of, look: this.#look, status }));
+    this.#writer.offerStatus(() => statusBody({ ...of, status }));
   }
 
   /** Resolves once all is stored. */

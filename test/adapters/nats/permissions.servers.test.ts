@@ -2,11 +2,7 @@ import { readFileSync } from "node:fs";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { firstValueFrom, type Observable, Subscription } from "rxjs";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import {
-  collect,
-  watchPublishedCandles,
-  watchPublishedFeedStatus,
-} from "../../../src/adapters/nats/index.js";
+import { collect, natsSource } from "../../../src/adapters/nats/index.js";
 import { type CandleEvent, createClient } from "../../../src/index.js";
 import { openBusyService, seriesOf, WATCH } from "./busy-service.js";
 import { connectTo, hasServer, type NatsServer, startServer, until } from "./servers.js";
@@ -75,7 +71,9 @@ describe.skipIf(!hasServer)("with permissions", () => {
     const bot = await connectAs("bot");
     const events: CandleEvent[] = [];
     running.add(
-      watchPublishedCandles(bot, SERIES, { name: NAME, since: 0 }).subscribe((event) => events.push(event)),
+      natsSource(bot, { name: NAME })
+        .candles({ ...SERIES, since: 0 })
+        .subscribe((event) => events.push(event)),
     );
     const now = Date.now();
     await until(
@@ -84,14 +82,16 @@ describe.skipIf(!hasServer)("with permissions", () => {
     );
     const late: CandleEvent[] = [];
     running.add(
-      watchPublishedCandles(bot, SERIES, { name: NAME, since: 0 }).subscribe((event) => late.push(event)),
+      natsSource(bot, { name: NAME })
+        .candles({ ...SERIES, since: 0 })
+        .subscribe((event) => late.push(event)),
     );
     await until("the same for one who comes later", () => late.length > 20);
     const states: string[] = [];
     running.add(
-      watchPublishedFeedStatus(bot, SERIES, { name: NAME, heartbeat: 400 }).subscribe(({ state }) =>
-        states.push(state),
-      ),
+      natsSource(bot, { name: NAME, heartbeat: 400 })
+        .status(SERIES)
+        .subscribe(({ state }) => states.push(state)),
     );
     await until("its status", () => states.at(-1) === "live");
   });
@@ -101,7 +101,7 @@ describe.skipIf(!hasServer)("with permissions", () => {
     async (user) => {
       const connection = await connectAs(user);
       const streams: Observable<unknown>[] = [
-        watchPublishedCandles(connection, SERIES, { name: NAME }),
+        natsSource(connection, { name: NAME }).candles(SERIES),
         collecting(connection),
       ];
       for (const stream of streams) {

@@ -4,11 +4,7 @@ import { createServer, connect as openSocket, type Socket } from "node:net";
 import { fileURLToPath } from "node:url";
 import type { NatsConnection } from "@nats-io/transport-node";
 import type { Observable, Subscription } from "rxjs";
-import {
-  type CollectorActivity,
-  watchPublishedCandles,
-  watchPublishedFeedStatus,
-} from "../../../src/adapters/nats/index.js";
+import { type CollectorActivity, natsSource } from "../../../src/adapters/nats/index.js";
 import type { Candle, CandleEvent, FeedStatus, Series } from "../../../src/index.js";
 import { type BusyService, breachOf } from "./busy-service.js";
 import { until } from "./servers.js";
@@ -96,9 +92,8 @@ export class Follower {
 
   /** One that reads from NATS. */
   static over(connection: NatsConnection, series: Series, since: number): Follower {
-    const candles = watchPublishedCandles(connection, series, { since });
-    const statuses = watchPublishedFeedStatus(connection, series, { heartbeat: 400 });
-    return new Follower(candles, statuses, series, since);
+    const source = natsSource(connection, { heartbeat: 400 });
+    return new Follower(source.candles({ ...series, since }), source.status(series), series, since);
   }
 
   constructor(

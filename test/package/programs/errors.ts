@@ -1,6 +1,6 @@
 // Lets every door fail, and tells which errors the classes of the root door do not know.
 import { AuthenticationError, createClient, HttpError, InvalidInputError, PairstreamError } from "pairstream";
-import { watchPublishedCandles } from "pairstream/nats";
+import { natsSource } from "pairstream/nats";
 import { createPairService, listen, simulatedMarket } from "pairstream/service";
 import { createGateway, gatewaySource } from "pairstream/sse";
 import { EMPTY, firstValueFrom, throwError } from "rxjs";
@@ -53,7 +53,7 @@ const failures: Record<string, [fails: () => unknown, error: abstract new (...ar
     },
     AuthenticationError,
   ],
-  "nats, of its input": [() => watchPublishedCandles({} as never, series), InvalidInputError],
+  "nats, of its input": [() => natsSource({} as never).candles(series), InvalidInputError],
 };
 
 async function main(): Promise<Record<string, string>> {

@@ -1,6 +1,6 @@
 // Uses every door where none of the optional peers is installed, and tells what each of them says.
 import { PairstreamError } from "pairstream";
-import { watchPublishedCandles } from "pairstream/nats";
+import { natsSource } from "pairstream/nats";
 import { createPairService, listen, simulatedMarket } from "pairstream/service";
 import { indexedDbStore } from "pairstream/store";
 import { firstValueFrom } from "rxjs";
@@ -10,7 +10,7 @@ const connection = { subscribe() {}, request() {}, isClosed: () => false } as ne
 
 const uses: Record<string, () => Promise<unknown>> = {
   listen: () => listen(createPairService({ source: simulatedMarket({ seed: 1 }) }), { port: 0 }),
-  watchPublishedCandles: () => firstValueFrom(watchPublishedCandles(connection, series)),
+  natsSource: () => firstValueFrom(natsSource(connection).candles(series)),
   indexedDbStore: () => indexedDbStore("candles"),
 };
 

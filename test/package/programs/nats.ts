@@ -1,7 +1,7 @@
 // Collects candles on the NATS server at an address, and reads them there.
 import { connect } from "@nats-io/transport-node";
 import { createClient, type FetchLike } from "pairstream";
-import { collect, watchPublishedCandles } from "pairstream/nats";
+import { collect, natsSource } from "pairstream/nats";
 import { lastValueFrom, map, take, toArray } from "rxjs";
 
 const MINUTE = 60_000;
@@ -41,11 +41,13 @@ async function main(): Promise<number[]> {
   const connection = await connect({ servers: servers! });
   const client = createClient({ baseUrl: "https://service.test", apiKey: "key", fetch, rateLimit: false });
   const collecting = collect(connection, client, [{ ...series, since: BEGAN }], { name }).subscribe();
-  const published = watchPublishedCandles(connection, series, { name, since: BEGAN }).pipe(
-    map(({ candle }) => candle.close),
-    take(3),
-    toArray(),
-  );
+  const published = natsSource(connection, { name })
+    .candles({ ...series, since: BEGAN })
+    .pipe(
+      map(({ candle }) => candle.close),
+      take(3),
+      toArray(),
+    );
   const closings = await lastValueFrom(published);
   collecting.unsubscribe();
   await connection.close();

@@ -32,7 +32,7 @@ export async function publish({ root, nats, rxjs, connect }, servers, name) {
     rateLimit: false,
   });
   const collecting = nats.collect(connection, client, [{ ...SERIES, since: began }], { name }).subscribe();
-  const published = nats.watchPublishedCandles(connection, SERIES, { name, since: began });
+  const published = nats.natsSource(connection, { name }).candles({ ...SERIES, since: began });
   const closings = await rxjs.lastValueFrom(
     published.pipe(
       rxjs.map(({ candle }) => candle.close),

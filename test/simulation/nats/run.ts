@@ -1,11 +1,6 @@
 import { nuid } from "@nats-io/transport-node";
 import type { Subscription } from "rxjs";
-import {
-  addFeed,
-  collect,
-  watchPublishedCandles,
-  watchPublishedFeedStatus,
-} from "../../../src/adapters/nats/index.js";
+import { addFeed, collect, natsSource } from "../../../src/adapters/nats/index.js";
 import { natsLibrary } from "../../../src/adapters/nats/nats.js";
 import { type Candle, createClient, type FetchLike, type Series, VirtualClock } from "../../../src/index.js";
 import { breachOf } from "../../adapters/nats/busy-service.js";
@@ -402,15 +397,12 @@ class NatsWorld {
     };
     this.#subscribers.push(log);
     const series = this.#seriesOf(this.#plan.pairs[plan.series]!);
-    const options = { name: NAME, scheduler: node };
+    const source = natsSource(connection.asConnection, { name: NAME, scheduler: node, heartbeat: 1_000 });
     const from = since ?? (plan.since as { candles: number } | undefined);
     const error = (failure: unknown) => {
       log.error = failure;
     };
-    const following = watchPublishedCandles(connection.asConnection, series, {
-      ...options,
-      ...(from === undefined ? {} : { since: from }),
-    }).subscribe({
+    const following = source.candles({ ...series, ...(from !== undefined && { since: from }) }).subscribe({
       next: (event) => {
         const at = this.#clock.now();
         log.events.push({ at, event });
@@ -420,7 +412,7 @@ class NatsWorld {
       error,
     });
     following.add(
-      watchPublishedFeedStatus(connection.asConnection, series, { ...options, heartbeat: 1_000 }).subscribe({
+      source.status(series).subscribe({
         next: (status) => log.statuses.push({ at: this.#clock.now(), status }),
         error,
       }),
