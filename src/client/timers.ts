@@ -1,4 +1,5 @@
 import type { SchedulerLike, Subscription } from "rxjs";
+import { onAbort } from "../aborts.js";
 
 /**
  * A longer wait is made of timers of so many ms: one beyond 2^31 − 1 would fire at once, and as timers stand still
@@ -58,10 +59,10 @@ export function sleepUntil(scheduler: SchedulerLike, instant: number, signal?: A
       timer.unsubscribe();
       reject(signal?.reason);
     };
+    const stay = onAbort(signal, leave);
     const timer = callAt(scheduler, instant, () => {
-      signal?.removeEventListener("abort", leave);
+      stay();
       resolve();
     });
-    signal?.addEventListener("abort", leave, { once: true });
   });
 }

@@ -1,4 +1,5 @@
 import { type Observable, type SchedulerLike, Subscription } from "rxjs";
+import { onAbort } from "../aborts.js";
 import { PairstreamError } from "../errors.js";
 import type { FeedStatus } from "../feed-status.js";
 
@@ -22,7 +23,7 @@ export function untilLive<E>(
     const both = new Subscription();
     const leave = () => fail(signal.reason);
     const end = () => {
-      signal.removeEventListener("abort", leave);
+      stay();
       both.unsubscribe();
     };
     const fail = (error: unknown) => {
@@ -34,7 +35,7 @@ export function untilLive<E>(
       reject(signal.reason);
       return;
     }
-    signal.addEventListener("abort", leave, { once: true });
+    const stay = onAbort(signal, leave);
     let last: FeedStatus | undefined;
     const look = () => {
       if (last?.state === "live") {

@@ -1,4 +1,5 @@
 import { from, type ObservableInput } from "rxjs";
+import { onAbort } from "../aborts.js";
 import { checkNumber } from "../contract/input.js";
 import { checkNames } from "../contract/names.js";
 import { PairstreamError } from "../errors.js";
@@ -67,16 +68,16 @@ class Reading<T> implements AsyncIterator<T, undefined> {
       this.read = 0;
       this.end({ error: signal!.reason });
     };
+    const stay = onAbort(signal, abort);
     let subscription: { unsubscribe(): void } | undefined;
     this.leave = () => {
-      signal?.removeEventListener("abort", abort);
+      stay();
       subscription?.unsubscribe();
     };
     if (signal?.aborted) {
       abort();
       return;
     }
-    signal?.addEventListener("abort", abort);
     subscription = from(stream).subscribe({
       next: (value) => this.take(value, buffer),
       error: (error: unknown) => this.end({ error }),

@@ -3,7 +3,7 @@
  * own, so that no entry point needs another one.
  */
 const ORDER = [
-  ["errors", "bounded-map", "closing", "spans", "warning"],
+  ["aborts", "errors", "bounded-map", "closing", "spans", "warning"],
   ["contract"],
   ["timeframe"],
   ["indicators"],

@@ -1,5 +1,6 @@
 import type { Msg } from "@nats-io/transport-node";
 import { type SchedulerLike, Subscription } from "rxjs";
+import { onAbort } from "../../aborts.js";
 import { callAfter } from "../../client/timers.js";
 import { persist, type Store, type StoredMessage, type WaitOptions } from "./store.js";
 import { type FeedSubjects, STATUS } from "./subjects.js";
@@ -68,7 +69,7 @@ async function attempt(
   const name = store.library.nuid.next();
   const reading = new Reading(store, newest, scheduler);
   const leave = () => reading.fail();
-  signal.addEventListener("abort", leave);
+  const stay = onAbort(signal, leave);
   try {
     const isWhole = since === -Infinity;
     const start = isWhole ? {} : { opt_start_time: new Date(Math.max(0, since)).toISOString() };
@@ -89,7 +90,7 @@ async function attempt(
     reading.expect(pending);
     return await reading.whole;
   } finally {
-    signal.removeEventListener("abort", leave);
+    stay();
     reading.fail();
     if (!store.connection.isClosed()) store.removeConsumer(stream, name);
   }

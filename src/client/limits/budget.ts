@@ -1,4 +1,5 @@
 import type { SchedulerLike, Subscription } from "rxjs";
+import { onAbort } from "../../aborts.js";
 import { callAt } from "../timers.js";
 import {
   type Allowance,
@@ -96,12 +97,12 @@ export class Budget {
       };
       const waiter: Waiter = (sent) => {
         queue.delete(waiter);
-        signal?.removeEventListener("abort", leave);
+        stay();
         resolve(this.#follow(sent, begin));
       };
       queue.set(waiter, this.#latest);
       if (priority !== "history") this.#busySince ??= Math.max(this.#latest, this.#pausedUntil);
-      signal?.addEventListener("abort", leave);
+      const stay = onAbort(signal, leave);
       this.serve();
     });
   }

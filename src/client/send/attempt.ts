@@ -1,4 +1,5 @@
 import type { Subscription } from "rxjs";
+import { onAbort } from "../../aborts.js";
 import type { Settings } from "../options.js";
 import type { RoundTrip } from "../service-clock.js";
 import { callAt } from "../timers.js";
@@ -66,7 +67,7 @@ export function attempt(
       hasEnded = true;
       timer.unsubscribe();
       arrival?.unsubscribe();
-      signal?.removeEventListener("abort", leave);
+      stay();
     };
     const leave = () => {
       end();
@@ -79,7 +80,7 @@ export function attempt(
       session.hasTimedOut = true;
       controller.abort();
     });
-    signal?.addEventListener("abort", leave, { once: true });
+    const stay = onAbort(signal, leave);
     outcome.then((how) => {
       if (hasEnded) return;
       const take = () => {

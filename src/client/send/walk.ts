@@ -1,3 +1,4 @@
+import { onAbort } from "../../aborts.js";
 import type { OhlcvPage } from "../../contract/model.js";
 import type { RefusedRow } from "../../contract/refused-row.js";
 import { ContractError } from "../../errors.js";
@@ -113,14 +114,14 @@ export function walkToLeave<T>(
   return {
     next: async () => {
       if (signal?.aborted) forward();
-      signal?.addEventListener("abort", forward, { once: true });
+      const stay = onAbort(signal, forward);
       try {
         return await steps.next();
       } catch (error) {
         if (controller.signal.aborted && !signal?.aborted) return { done: true, value: undefined };
         throw error;
       } finally {
-        signal?.removeEventListener("abort", forward);
+        stay();
       }
     },
     return: () => {

@@ -1,4 +1,5 @@
 import { Subscription } from "rxjs";
+import { onAbort } from "../../../aborts.js";
 import { BoundedMap } from "../../../bounded-map.js";
 import type { StoreActivity } from "../../../client/activity.js";
 import type { StoreMeans } from "../../../client/client-store.js";
@@ -326,11 +327,11 @@ export class StoredSeries {
         resolve(false);
       };
       const begin = () => {
-        signal.removeEventListener("abort", giveUp);
+        stay();
         resolve(true);
       };
       const turn = { from, begin };
-      signal.addEventListener("abort", giveUp, { once: true });
+      const stay = onAbort(signal, giveUp);
       this.#turns.push(turn);
       if (signal.aborted) giveUp();
       // Not before all that ask at the same instant are here.
