@@ -32,6 +32,8 @@ interface Asked {
   /** What it failed with. */
   readonly error?: { readonly path: readonly string[] };
   readonly limit?: number;
+  /** By which machine's clock it is answered, ms ahead of the one that is behind; default 0. */
+  readonly ahead?: number;
 }
 
 interface Market {
@@ -46,35 +48,39 @@ async function breachesOf(
   requests: readonly Asked[],
   { quirks = {}, lastSwap = Number.POSITIVE_INFINITY }: Market = {},
 ): Promise<string[]> {
-  const exchanges = requests.map(({ at, from, to, priority, rows, error, limit = 1_000 }, number) => {
-    const order = number + 1;
-    const sent = at + 20 * number;
-    const series = `timeframe=${SERIES.timeframe}&currency=${SERIES.currency}`;
-    const range = `fromDate=${from / 1_000}&toDate=${to / 1_000}`;
-    const row = (timestamp: number) => ({
-      ...{ open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 },
-      timestamp: new Date(timestamp).toISOString(),
-    });
-    return {
-      url: `http://localhost/token/mainnet/pairs/pair/ohlcv?${series}&${range}&limit=${limit}`,
-      ...{
-        sent,
-        received: sent + 10,
-        answeredAt: sent + 5,
-        old: 0,
-        ahead: 0,
-        lag: 0,
-        attempt: 1,
-        faults: [],
-      },
-      priority: priority ?? "close",
-      headers: { date: Math.floor(sent / 1_000) * 1_000 },
-      body: JSON.stringify({ result: rows?.map(row) }),
-      told: { order, isGood: rows !== undefined, error },
-    } as unknown as Exchange;
-  });
+  const exchanges = requests.map(
+    ({ at, from, to, priority, rows, error, limit = 1_000, ahead = 0 }, number) => {
+      const order = number + 1;
+      const sent = at + 20 * number;
+      const series = `timeframe=${SERIES.timeframe}&currency=${SERIES.currency}`;
+      const range = `fromDate=${from / 1_000}&toDate=${to / 1_000}`;
+      const row = (timestamp: number) => ({
+        ...{ open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 },
+        timestamp: new Date(timestamp).toISOString(),
+      });
+      return {
+        url: `http://localhost/token/mainnet/pairs/pair/ohlcv?${series}&${range}&limit=${limit}`,
+        ...{
+          sent,
+          received: sent + 10,
+          answeredAt: sent + 5,
+          old: 0,
+          ahead,
+          lag: 0,
+          attempt: 1,
+          faults: [],
+        },
+        priority: priority ?? "close",
+        headers: { date: Math.floor(sent / 1_000) * 1_000 },
+        body: JSON.stringify({ result: rows?.map(row) }),
+        told: { order, isGood: rows !== undefined, error },
+      } as unknown as Exchange;
+    },
+  );
   const stays = watchers.map((plan) => ({ plan, joined: START + plan.from, left: START + plan.until }));
+  const machines = requests.some(({ ahead }) => ahead) ? { ahead: 1_500 } : undefined;
   const world = {
+    machines,
     ...{ start: START, offset: 0, drift: 0, network: "mainnet", createdAt: BORN, weekStart: "monday" },
     ...{ quirks, client: {} },
   };
@@ -135,6 +141,18 @@ describe("a poll", () => {
       expect.stringMatching(/^9: sends 61 requests for ohlcv pair 1min usd, 31 at most/),
       expect.stringMatching(/^9: sends \d+ requests for 18 closings of 1min/),
     ]);
+  });
+
+  it("asks again while two machines are told apart whose Dates contradict each other, and not for good", async () => {
+    const twice = (count: number) =>
+      closings(30).flatMap((asked, at) =>
+        at < count ? [asked, { ...asked, at: asked.at + 20, ahead: 1_500 }] : [asked],
+      );
+    const watch = [watching(31 * MINUTE)];
+    expect(await breachesOf(watch, [look(JOINED + 1), ...twice(8)])).toEqual([]);
+    expect((await breachesOf(watch, [look(JOINED + 1), ...twice(30)])).length).toBeGreaterThan(0);
+    const ofOne = twice(8).map(({ ahead: _, ...asked }) => asked);
+    expect((await breachesOf(watch, [look(JOINED + 1), ...ofOne])).length).toBeGreaterThan(0);
   });
 
   it("asks once more for a candle that an answer lacks", async () => {
