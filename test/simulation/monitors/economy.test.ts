@@ -177,10 +177,10 @@ describe("a poll", () => {
   });
 
   it("asks twice more, and at once, where a cursor leads nowhere", async () => {
-    const isTooMuch = async (times: number, error: NonNullable<Asked["error"]>) => {
+    const isTooMuch = async (times: number, error: NonNullable<Asked["error"]>, pause = 1_000) => {
       const asked = closings(30).flatMap(({ rows, ...lost }) => [
-        ...Array.from({ length: times }, (_, at) => ({ ...lost, error, at: lost.at + at * 1_000 })),
-        { ...lost, rows: rows!, at: lost.at + times * 1_000 },
+        ...Array.from({ length: times }, (_, at) => ({ ...lost, error, at: lost.at + at * pause })),
+        { ...lost, rows: rows!, at: lost.at + times * pause },
       ]);
       const breaches = await breachesOf([watching(31 * MINUTE)], [look(JOINED + 1), ...asked]);
       return breaches.some((what) => what.includes("for ohlcv"));
@@ -188,6 +188,9 @@ describe("a poll", () => {
     expect(await isTooMuch(2, { path: ["cursor"] })).toBe(false);
     expect(await isTooMuch(3, { path: ["cursor"] })).toBe(true);
     expect(await isTooMuch(2, { path: ["result"] })).toBe(true);
+    // A poll that has failed with it waits as after any failure.
+    expect(await isTooMuch(1, { path: ["cursor"] }, 8_000)).toBe(false);
+    expect(await isTooMuch(4, { path: ["cursor"] }, 3_000)).toBe(true);
   });
 
   it("may look for the beginning of a pair that shows no candle, and of no other", async () => {
