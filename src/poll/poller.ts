@@ -185,13 +185,14 @@ export class Poller<State> implements RunningPoll {
     const priority = isFirst ? "refresh" : this.#slot.kind;
     for (let asks = 0; ; asks += 1) {
       this.#awaitSlotEnd(asks > 0);
+      const begun = scheduler.now();
       const step = await this.#poll.ask({ priority, at: this.#slot.at, signal, tell: this.#tell });
       this.#timer?.unsubscribe();
       // What comes out of a cache once more is asked for again by the next slot, and that is enough.
       const { isMore, again, observedAt = Infinity } = step;
       const isCopy = asks === 0 && !isMore && again !== 0 && observedAt <= this.#observedAt;
       this.#observedAt = step.observedAt ?? this.#observedAt;
-      const due = isCopy ? undefined : this.#dueAgain(step);
+      const due = isCopy ? undefined : this.#dueAgain(step, begun);
       const isLast =
         due === undefined ||
         (!step.isMore && asks >= ASKS) ||
@@ -207,8 +208,8 @@ export class Poller<State> implements RunningPoll {
     }
   }
 
-  /** When to ask again, by the scheduler; `undefined` where the answer has told all there is. */
-  #dueAgain({ isMore, again }: Step<State>): number | undefined {
+  /** When to ask again, by the scheduler; `undefined` where the answer to what was asked at `begun` has told all there is. */
+  #dueAgain({ isMore, again }: Step<State>, begun: number): number | undefined {
     const now = this.#core.scheduler.now();
     if (isMore) return -Infinity;
     // Tapes tell whole ms.
@@ -216,8 +217,10 @@ export class Poller<State> implements RunningPoll {
     const { at, kind } = this.#slot;
     // A slot that lies ahead is one of a clock that was set back since.
     if (kind !== "close" || this.#observedAt >= at || this.#known(at) < at) return undefined;
-    // Nothing proves that the interval was over by the service's clock. Soon an answer will.
-    return Math.max(now, safeSendTimeFor(this.#core.serviceClock(), at));
+    // Nothing proves that the interval was over by the service's clock. Soon an answer will, but one that was asked for since
+    // then is a cache's, and comes once more.
+    const safe = safeSendTimeFor(this.#core.serviceClock(), at);
+    return safe > begun ? Math.max(now, safe) : undefined;
   }
 
   /** Whether an error says that there is no such pair, and no answer has shown it yet. */

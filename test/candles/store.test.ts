@@ -210,7 +210,7 @@ describe("watchCandles with a store", () => {
       .map(({ url }) => Number(url.searchParams.get("limit")));
     // Each time the range before what is stored, the page before that, and whether either shows anything.
     expect(limits.length).toBeGreaterThan(10);
-    expect(new Set(limits)).toEqual(new Set([508, 1_000, 2]));
+    expect(new Set(limits)).toEqual(new Set([504, 996, 2]));
     // The page, three questions of where it hides, and one of the poll.
     expect(again.asked.length).toBeLessThan(6 * 30);
     expect((await store.read(KEY_OF_MINUTES, ALL)).covered).toEqual(covered);

@@ -29,9 +29,11 @@ const KNOWN_FAULTS: readonly KnownFault[] = [
   {
     name: "a beginning that three answers hide for no reason",
     reason:
-      "No report tells of the pair. The service answers two thirds of all questions with nothing, and shows from one start on what " +
-      "it does not show from the start before that, a second apart.",
-    sees: "The first candle of the pair is missing from each history that this client reads within the next minute.",
+      "The service answers two thirds of all questions with nothing, and shows from one start on what it does not show from the " +
+      "start before that, a second apart. A history of the next minute writes to the store that there is nothing before.",
+    sees:
+      "The first candle of the pair is missing from each history that this client reads within the next minute. With a store it " +
+      "is missing from all that come after, too.",
     shows: { "5 convergence": [1497] },
   },
   {

@@ -33,6 +33,8 @@ export interface BackwardOptions extends Counted, Losses {
 export interface BackwardWalk {
   readonly parts: FinalPart[];
   stride?: Stride;
+  /** What pages have told of the beginnings of ranges, the nearest one last: they are read back to the last row of that. */
+  beginnings?: Page[];
 }
 
 /** Reads what is past of a series, wherever that comes from. */
@@ -76,12 +78,14 @@ export async function readBackward(
     if (missing <= 0 || to <= earliest()) return parts;
     if (page?.failure !== undefined) throw page.failure;
     walk.stride ??= { length: Math.min(FULL_PAGE, stillWanted(query, [], intervals)) };
-    const begin = startOfRange(intervals, walk.stride, to, earliest());
     const { anchors } = book;
-    const limit = limitOf(walk.stride, missing);
-    page = await pages.read({ from: begin, to, anchors, searchUntil: to, ...limit }, options);
+    const kept = beginningUntil(walk, to);
+    const begin = Math.max(startOfRange(intervals, walk.stride, to, earliest()), lastOf(walk));
+    const asked = { from: begin, to, anchors, searchUntil: to, ...limitOf(walk.stride, missing) };
+    page = kept ?? (await pages.read(asked, options));
     if (page === undefined || page.to < to) {
-      walk.stride = strideAfter(walk.stride, undefined);
+      if (page?.candles.length) walk.beginnings = [...(walk.beginnings ?? []), page];
+      walk.stride = strideAfter(coveredBy(walk.stride, intervals, asked), undefined);
       continue;
     }
     const { from } = page;
@@ -127,6 +131,8 @@ export async function readBackward(
       walk.stride = strideToFind(stride, page, stillWanted(query, parts, intervals));
       silentAt = undefined;
     } else if (from > earliest()) {
+      // The row that it should have shown is gone, and what was told up to there may be, too.
+      if (from === lastOf(walk)) walk.beginnings = [];
       await pages.beginning.learnCreation(page.at, options);
       walk.stride = strideOver(stride, from);
     } else if (silentAt !== undefined && isApart(page.at, silentAt)) {
@@ -137,6 +143,31 @@ export async function readBackward(
       await pause(APART);
     }
   }
+}
+
+/** The last row of the nearest beginning that has been told: what lies before it is not asked for again. */
+function lastOf({ beginnings = [] }: BackwardWalk): number {
+  return beginnings.at(-1)?.candles.at(-1)?.timestamp ?? -Infinity;
+}
+
+/** The nearest beginning that has been told, once all behind its last row is read, and that row is the first of that. */
+function beginningUntil(walk: BackwardWalk, to: number): Page | undefined {
+  const [next] = walk.parts;
+  while (lastOf(walk) >= to) {
+    const page = walk.beginnings!.pop()!;
+    const last = page.candles.at(-1)!.timestamp;
+    if (last !== to || last !== next?.candles[0]?.timestamp || page.epoch !== next.epoch) continue;
+    const broken = page.broken.filter((row) => row < to);
+    return {
+      ...page,
+      to,
+      candles: page.candles.slice(0, -1),
+      broken,
+      lacking: new Set(),
+      failure: undefined,
+    };
+  }
+  return undefined;
 }
 
 /** A part without its first candle, which is gone: what lies before the next one is read again. */

@@ -118,15 +118,17 @@ export class Beginning {
     }
     // Where bounds are exclusive, only a range that begins before the first candle shows it. A service may go by the very
     // instant of the creation, too.
-    let hidden: number | undefined;
     for (const by of [-1, 0, 1]) {
-      const from = this.#intervals.shift(createdIn, by);
-      if (!(isSilent && from === start) && (await answers(from))) {
-        // That a start is hidden counts once it has been so twice.
-        if (hidden === undefined || !(await answers(hidden, this.#intervals.shift(end, 1)))) this.#open(from);
-        return;
+      let from = this.#intervals.shift(createdIn, by);
+      if ((isSilent && from === start) || !(await answers(from))) continue;
+      // That a start is hidden counts once it has been so twice.
+      for (let back = by; back > -1; back -= 1) {
+        const before = this.#intervals.shift(from, -1);
+        if (!(await answers(before, this.#intervals.shift(end, 1)))) break;
+        from = before;
       }
-      if (from >= start) hidden = from;
+      this.#open(from);
+      return;
     }
   }
 

@@ -5,6 +5,7 @@ import { ohlcvRoute } from "../../contract/routes.js";
 import type { Span } from "../../contract/store.js";
 import { mostRows, readOhlcvBody } from "../../contract/wire.js";
 import { type AnyPairstreamError, ContractError, PairstreamError } from "../../errors.js";
+import { APART } from "../../poll/apart.js";
 import type { Intervals } from "../../timeframe.js";
 import { Beginning, type ReadOptions } from "./beginning.js";
 
@@ -103,7 +104,7 @@ export class SeriesPages {
   async #search(wanted: Wanted, page: Page, options: ReadOptions): Promise<Page | undefined> {
     const isKnown = wanted.anchors.length > 0;
     const { at, pause } = this.#searched;
-    if (!isKnown && Math.abs(page.at - at) < pause) return undefined;
+    if (Math.abs(page.at - at) < (isKnown ? APART : pause)) return undefined;
     const start = this.#startOf(wanted);
     const until = Math.max(page.to, wanted.searchUntil ?? page.to, wanted.anchors.at(-1) ?? page.to);
     // Nothing has happened yet in what is still to come.
@@ -116,7 +117,9 @@ export class SeriesPages {
     await this.beginning.seek(sought, options);
     const bornAt = this.beginning.start;
     if (bornAt !== undefined && page.to <= bornAt) return { ...page, bornAt };
-    if (!isKnown) this.#searched = { at: page.at, pause: Math.min(2 * pause, SEARCH_PAUSE.last) };
+    // Nothing was sought where the report has told that no start as late as this one hides anything.
+    if (!this.beginning.isReached(start))
+      this.#searched = { at: page.at, pause: isKnown ? pause : Math.min(2 * pause, SEARCH_PAUSE.last) };
     return this.#startOf(wanted) === start ? undefined : this.ask(wanted, options);
   }
 
@@ -158,7 +161,8 @@ export class SeriesPages {
       route: (cursor, now) => {
         // A request may wait for the rate limit until its range has no end in the present any more.
         if (cursor === undefined && endAt !== undefined) to = Math.max(to, endAt(now));
-        const limit = Math.min(MAX_LIMIT, intervals.count(from, to) + MARGIN + 1);
+        // One more as its end may be counted in, and one as a full page may promise a next one.
+        const limit = Math.min(MAX_LIMIT, intervals.count(start, end()) + 2);
         return ohlcvRoute({ ...this.#series, from: start, to: end(), limit, cursor });
       },
       priority,

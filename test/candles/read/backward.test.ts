@@ -92,6 +92,69 @@ describe("the newest candles of a series", () => {
     expect(timesOf(await shop.backward(900, minute(5_000), walk))).toEqual(run(4_100, 900));
   });
 
+  it("keep it where a service gives the oldest first, too", async () => {
+    const shop = archive({ times: run(0, 5_000), pageSize: 100, order: "ascending", failures: new Set([7]) });
+    const walk: BackwardWalk = { parts: [] };
+    await expect(shop.backward(900, minute(5_000), walk)).rejects.toThrow(NetworkError);
+    expect(timesOf(await shop.backward(900, minute(5_000), walk))).toEqual(run(4_100, 900));
+    // Seven pages and the one that failed, then the last two, and a row more that joins them.
+    expect(shop.asked.pages).toBeLessThanOrEqual(7 + 1 + 3);
+  });
+
+  it("cost the pages of their ranges, also where a service gives the oldest first in pages of 100 rows", async () => {
+    for (const count of [100, 900, 3_000]) {
+      const { got, asked } = await lastOf(
+        { times: run(0, 20_000), pageSize: 100, order: "ascending" },
+        count,
+        minute(20_000),
+      );
+      expect(got).toEqual(run(20_000 - count, count));
+      expect(asked.pages).toBeLessThanOrEqual(10 * Math.ceil(count / FULL_PAGE));
+    }
+  });
+
+  it("are not asked for in the same pages again where the pair is younger than they reach", async () => {
+    // Nobody has traded for days, and many did before.
+    const times = [...run(0, 1_300), minute(9_050), minute(9_080)];
+    const habits = { times, createdAt: minute(0), pageSize: 79, order: "ascending" } as const;
+    const { got, asked } = await lastOf(habits, 40, minute(9_100));
+    expect(got).toEqual(times.slice(-40));
+    expect(asked.pages).toBeLessThanOrEqual(Math.ceil(1_300 / 79) + 6);
+  });
+
+  const failing = fc.record({
+    pageSize: fc.constantFrom(1_000, 300, 100),
+    order: fc.constantFrom("descending" as const, "ascending" as const, "shuffled" as const),
+    repeats: fc.boolean(),
+    isEager: fc.boolean(),
+    failures: fc.array(fc.nat(60), { maxLength: 12 }).map((list) => new Set(list)),
+  });
+
+  it("are each given once, on from where a failure struck, whatever the pages and their order", async () => {
+    const times = [...run(0, 60, 300), ...run(18_000, 5_000), ...run(23_000, 30, 100)];
+    await fc.assert(
+      fc.asyncProperty(failing, fc.integer({ min: 1, max: 5_090 }), async (habits, count) => {
+        const readOn = async (failures: ReadonlySet<number>) => {
+          const shop = archive({ times, ...habits, createdAt: minute(0), failures });
+          const walk: BackwardWalk = { parts: [] };
+          for (let failed = 0; ; failed += 1) {
+            try {
+              const parts = await shop.backward(count, minute(26_100), walk);
+              return { got: timesOf(parts), pages: shop.asked.pages, failed };
+            } catch (error) {
+              if (!(error instanceof NetworkError)) throw error;
+            }
+          }
+        };
+        const even = await readOn(new Set());
+        const { got, pages, failed } = await readOn(habits.failures);
+        expect(got).toEqual(times.slice(-count));
+        expect(pages).toBeLessThanOrEqual(even.pages + 4 * failed + 12);
+      }),
+      { numRuns: 40 },
+    );
+  });
+
   it("keep what the first pages have told of a range that holds too many", async () => {
     // Denser the further back it goes.
     const times = [...run(0, 40_000), ...run(40_000, 20, 400)];

@@ -118,6 +118,16 @@ describe("a range that starts before the pair's creation", () => {
     }
   });
 
+  it("costs no candle, and two requests more, though an answer is empty for no reason where it hides rows", async () => {
+    for (let whim = -1; whim < 12; whim += 1) {
+      const habits = { times, strictBefore: minute(5_000), createdAt, whims: new Set([whim]) };
+      const { got, asked } = await lastOf(habits, 3_500, minute(8_000));
+      expect(got).toEqual(times);
+      expect(asked.pages).toBeLessThanOrEqual(8 + 2);
+      expect((await partsOf(habits, minute(0), minute(8_000))).got).toEqual(times);
+    }
+  });
+
   it.each(["mainnet", "devnet"] as const)("is over where its first candle is known: %s", async (network) => {
     for (const [first, strictBefore] of [
       [5_000, minute(5_000)],

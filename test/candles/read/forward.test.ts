@@ -95,6 +95,15 @@ describe("a range that is read on", () => {
     expect(timesOf(parts)).toEqual(run(0, 1_510));
   });
 
+  it("costs one request though candles have turned up between it and those that are known before it", async () => {
+    const { forward, asked } = archive({ times: run(0, 200) });
+    const parts: FinalPart[] = [];
+    for await (const part of forward(minute(100), () => minute(110), { anchors: [minute(60)] }))
+      parts.push(part);
+    expect(timesOf(parts)).toEqual(run(100, 10));
+    expect(asked.pages).toBe(1);
+  });
+
   it("asks for nothing where there is nothing to read", async () => {
     const { forward, asked } = archive({ times: run(0, 10) });
     for await (const _ of forward(minute(5), () => minute(5))) expect.fail();

@@ -32,6 +32,8 @@ interface Asked {
   /** What it failed with. */
   readonly error?: { readonly path: readonly string[] };
   readonly limit?: number;
+  /** By which machine's clock it is answered, ms ahead of the one that is behind; default 0. */
+  readonly ahead?: number;
 }
 
 interface Market {
@@ -46,35 +48,39 @@ async function breachesOf(
   requests: readonly Asked[],
   { quirks = {}, lastSwap = Number.POSITIVE_INFINITY }: Market = {},
 ): Promise<string[]> {
-  const exchanges = requests.map(({ at, from, to, priority, rows, error, limit = 1_000 }, number) => {
-    const order = number + 1;
-    const sent = at + 20 * number;
-    const series = `timeframe=${SERIES.timeframe}&currency=${SERIES.currency}`;
-    const range = `fromDate=${from / 1_000}&toDate=${to / 1_000}`;
-    const row = (timestamp: number) => ({
-      ...{ open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 },
-      timestamp: new Date(timestamp).toISOString(),
-    });
-    return {
-      url: `http://localhost/token/mainnet/pairs/pair/ohlcv?${series}&${range}&limit=${limit}`,
-      ...{
-        sent,
-        received: sent + 10,
-        answeredAt: sent + 5,
-        old: 0,
-        ahead: 0,
-        lag: 0,
-        attempt: 1,
-        faults: [],
-      },
-      priority: priority ?? "close",
-      headers: { date: Math.floor(sent / 1_000) * 1_000 },
-      body: JSON.stringify({ result: rows?.map(row) }),
-      told: { order, isGood: rows !== undefined, error },
-    } as unknown as Exchange;
-  });
+  const exchanges = requests.map(
+    ({ at, from, to, priority, rows, error, limit = 1_000, ahead = 0 }, number) => {
+      const order = number + 1;
+      const sent = at + 20 * number;
+      const series = `timeframe=${SERIES.timeframe}&currency=${SERIES.currency}`;
+      const range = `fromDate=${from / 1_000}&toDate=${to / 1_000}`;
+      const row = (timestamp: number) => ({
+        ...{ open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 },
+        timestamp: new Date(timestamp).toISOString(),
+      });
+      return {
+        url: `http://localhost/token/mainnet/pairs/pair/ohlcv?${series}&${range}&limit=${limit}`,
+        ...{
+          sent,
+          received: sent + 10,
+          answeredAt: sent + 5,
+          old: 0,
+          ahead,
+          lag: 0,
+          attempt: 1,
+          faults: [],
+        },
+        priority: priority ?? "close",
+        headers: { date: Math.floor(sent / 1_000) * 1_000 },
+        body: JSON.stringify({ result: rows?.map(row) }),
+        told: { order, isGood: rows !== undefined, error },
+      } as unknown as Exchange;
+    },
+  );
   const stays = watchers.map((plan) => ({ plan, joined: START + plan.from, left: START + plan.until }));
+  const machines = requests.some(({ ahead }) => ahead) ? { ahead: 1_500 } : undefined;
   const world = {
+    machines,
     ...{ start: START, offset: 0, drift: 0, network: "mainnet", createdAt: BORN, weekStart: "monday" },
     ...{ quirks, client: {} },
   };
@@ -137,6 +143,18 @@ describe("a poll", () => {
     ]);
   });
 
+  it("asks again while two machines are told apart whose Dates contradict each other, and not for good", async () => {
+    const twice = (count: number) =>
+      closings(30).flatMap((asked, at) =>
+        at < count ? [asked, { ...asked, at: asked.at + 20, ahead: 1_500 }] : [asked],
+      );
+    const watch = [watching(31 * MINUTE)];
+    expect(await breachesOf(watch, [look(JOINED + 1), ...twice(8)])).toEqual([]);
+    expect((await breachesOf(watch, [look(JOINED + 1), ...twice(30)])).length).toBeGreaterThan(0);
+    const ofOne = twice(8).map(({ ahead: _, ...asked }) => asked);
+    expect((await breachesOf(watch, [look(JOINED + 1), ...ofOne])).length).toBeGreaterThan(0);
+  });
+
   it("asks once more for a candle that an answer lacks", async () => {
     const [first, second, ...others] = closings(9) as [Asked, Asked, ...Asked[]];
     const lacking = { ...second, rows: second.rows!.filter((timestamp) => timestamp !== first.rows!.at(-2)) };
@@ -159,10 +177,10 @@ describe("a poll", () => {
   });
 
   it("asks twice more, and at once, where a cursor leads nowhere", async () => {
-    const isTooMuch = async (times: number, error: NonNullable<Asked["error"]>) => {
+    const isTooMuch = async (times: number, error: NonNullable<Asked["error"]>, pause = 1_000) => {
       const asked = closings(30).flatMap(({ rows, ...lost }) => [
-        ...Array.from({ length: times }, (_, at) => ({ ...lost, error, at: lost.at + at * 1_000 })),
-        { ...lost, rows: rows!, at: lost.at + times * 1_000 },
+        ...Array.from({ length: times }, (_, at) => ({ ...lost, error, at: lost.at + at * pause })),
+        { ...lost, rows: rows!, at: lost.at + times * pause },
       ]);
       const breaches = await breachesOf([watching(31 * MINUTE)], [look(JOINED + 1), ...asked]);
       return breaches.some((what) => what.includes("for ohlcv"));
@@ -170,6 +188,9 @@ describe("a poll", () => {
     expect(await isTooMuch(2, { path: ["cursor"] })).toBe(false);
     expect(await isTooMuch(3, { path: ["cursor"] })).toBe(true);
     expect(await isTooMuch(2, { path: ["result"] })).toBe(true);
+    // A poll that has failed with it waits as after any failure.
+    expect(await isTooMuch(1, { path: ["cursor"] }, 8_000)).toBe(false);
+    expect(await isTooMuch(4, { path: ["cursor"] }, 3_000)).toBe(true);
   });
 
   it("may look for the beginning of a pair that shows no candle, and of no other", async () => {

@@ -6,6 +6,8 @@ const RECENT = 8;
 
 /** Promise 11: neither machines whose clocks differ nor a cache is a clock that jumps, whatever its answers tell of their age. */
 export const watchJumps: Monitor = ({ told, activities }, context) => {
+  /** Whether what is believed of the time is what answers have lied: the way back may take as long as their Dates seem to come again. */
+  let isOfLie = false;
   for (const { at, order, value } of activities) {
     if (value.type !== "clock" || !value.jumped) continue;
     // The answer by which it jumps is told of right after.
@@ -13,7 +15,9 @@ export const watchJumps: Monitor = ({ told, activities }, context) => {
     const recent = heard.slice(-RECENT);
     // A copy was made by the machine's clock as it was then.
     const first = Math.min(at, ...recent.map(({ sent, old }) => sent - old));
-    if (recent.some(hasFalseDate) || context.clockWasSet(first, at)) continue;
+    const isWayBack = isOfLie;
+    isOfLie = recent.some(hasFalseDate);
+    if (isOfLie || isWayBack || context.clockWasSet(first, at)) continue;
     context.breach(11, `takes the service's clock for one that has jumped by ${value.offset} ms`, at);
     return;
   }

@@ -43,6 +43,12 @@ describe("a pair that is not known", () => {
     expect(breaches(59_000, broken.slice(0, 2))).toEqual(["candles 0 gives up after 2 answers"]);
     const readable = broken.map((each) => ({ ...each, body: JSON.stringify({ result: [row(1)] }) }));
     expect(breaches(60_000, readable)).toEqual(["candles 0 gives up after 0 answers"]);
+    // A page without rows that leads on is one of that pair.
+    const error = { name: "ContractError", path: ["cursor"] };
+    const leading = { ...answer(60_000, []), attempt: 3, told: { order: 60_000, isGood: false, error } };
+    expect(breaches(60_000, [...broken.slice(0, 2), { ...leading, sent: 60_000 }])).toEqual([
+      "candles 0 gives up after 2 answers",
+    ]);
   });
 });
 

@@ -1,5 +1,5 @@
 import type { PairstreamError } from "../../../src/index.js";
-import { readOf } from "../economy/answers.js";
+import { isCutShort, readOf } from "../economy/answers.js";
 import { presencesOf } from "../economy/spans.js";
 import type { Exchange } from "../exchanges.js";
 import { askedBy } from "../reads.js";
@@ -141,11 +141,15 @@ function isBroken(answer: Exchange): boolean {
   return read?.asked.kind === "ohlcv" && read.rows.size === 0 && read.served > 0;
 }
 
-/** Whether nothing of an answer could be read, when it was asked for the last time: that shows no such pair either. */
+/**
+ * Whether nothing of an answer could be read, when it was asked for the last time: that shows no such pair either. What leads
+ * on from a page without rows is a page of that pair.
+ */
 function isUnreadable({ plan }: RunLog, answer: Exchange): boolean {
   const { retry } = plan.world.client;
   const attempts = retry === false ? 1 : (retry?.attempts ?? 3);
-  const isRefused = (answer.told!.error as PairstreamError | undefined)?.name === "ContractError";
+  const { name } = (answer.told!.error ?? {}) as Partial<PairstreamError>;
+  const isRefused = name === "ContractError" && !isCutShort(answer);
   return isBroken(answer) || (isRefused && (answer.attempt ?? 1) >= attempts);
 }
 

@@ -172,7 +172,7 @@ function watchRequests(log: RunLog, before: ReadonlyMap<string, Held>, context: 
     );
     if (failed || began.length === 0) continue;
     const covered = coveredAt(before.get(asked.series)?.covered ?? [], calls, since);
-    const inner = { from: intervals.end(asked.from), to: intervals.shift(asked.to, -1) };
+    const inner = withoutMargins(asked, intervals, intervals.start(log.plan.world.createdAt));
     const [held] = spansWithin(covered, inner);
     if (held === undefined || held.from > inner.from || held.to < inner.to) continue;
     context.breach(
@@ -182,6 +182,11 @@ function watchRequests(log: RunLog, before: ReadonlyMap<string, Held>, context: 
     );
     return;
   }
+}
+
+/** What is wanted of a range: all but an interval on each side, or on one where it begins with the pair's first interval. */
+export function withoutMargins({ from, to }: Span, { end, shift }: Intervals, bornAt: number): Span {
+  return { from: from === bornAt ? from : end(from), to: shift(to, -1) };
 }
 
 /** When the look began that a request belongs to: each of its requests follows at once from the answer before. */

@@ -114,7 +114,7 @@ export class StoredPast implements PastReader {
           if (again.covered.at(-1)?.to === end) continue;
           const before = new Set(parts);
           const onGone = (anchors: readonly number[]) => this.#forget(anchors);
-          const read = await this.#service.newest({ ...query, walk: { parts }, onGone }, options);
+          const read = await this.#service.newest({ ...query, onGone }, options);
           for (const part of read) if (!before.has(part)) this.#keep(part);
           const [first] = read;
           // It has found fewer than are wanted: the series begins there.
