@@ -157,7 +157,7 @@ export class Poller<State> implements RunningPoll {
     } catch (error) {
       if (this.#subscriber.closed || !isPairstreamError(error)) throw error;
       const failures = this.#feed.failures + 1;
-      const hasPage = this.#feed.state !== undefined;
+      const hasPage = this.#hasPage;
       if (isFatal(error, hasPage)) {
         this.#tell?.({ type: "failure", error, failures });
         throw error;
@@ -227,9 +227,14 @@ export class Poller<State> implements RunningPoll {
     return Math.max(now, safeSendTimeFor(this.#core.serviceClock(), at));
   }
 
+  /** Whether an answer has shown that there is such a pair, though it may have told no more than the time. */
+  get #hasPage(): boolean {
+    return this.#observedAt > -Infinity;
+  }
+
   /** Whether an error says that there is no such pair, and no answer has shown it yet. */
   #isMissing(error: AnyPairstreamError): boolean {
-    return isUnknown(error) && this.#feed.state === undefined;
+    return isUnknown(error) && !this.#hasPage;
   }
 
   /** The poll is late if the next answer takes until the end of its slot, and for at least two seconds. */

@@ -95,6 +95,17 @@ describe("a stream outlives", () => {
     expect(JSON.stringify([statuses, errors, world.activity])).not.toContain(KEY);
   });
 
+  it("a 404 for no longer than any other trouble", async () => {
+    const { world, statuses } = watched();
+    await world.clock.advanceTo(at("12:01:10"));
+    world.interfere = () => answered(404, { message: "no such pair" });
+    await world.clock.advanceTo(at("12:02:05"));
+    expect(statuses.at(-1)).toMatchObject({ state: "stalled", failures: 1 });
+    world.interfere = () => undefined;
+    await world.clock.advanceTo(at("12:02:15"));
+    expect(statuses.at(-1)).toMatchObject({ state: "live", coveredUntil: at("12:02:00") });
+  });
+
   it("a spent quota, with one probe at the start of the next day", async () => {
     const { world, statuses } = watched("23:50:10");
     world.swapsEvery(60_000, at("23:00:00"), at("23:00:00") + 7_200_000);
