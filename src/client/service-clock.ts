@@ -301,7 +301,7 @@ export function sendTimeFor(clock: ServiceClock, target: number, next = Infinity
   const isUntold = shared > 0 && Math.max(machine.unseen, ahead.unseen) >= UNSEEN;
   if (!isVague && !isUntold) return safe;
   // The rest of the second begins where the one ahead has surely begun it, and ends before the other one may have.
-  const late = shared === 0 ? aim : isWide(ahead) ? machine.high + clock.roundTrip + 1 : ahead.low - 1;
+  const late = shared === 0 ? aim : isWide(ahead) ? machine.high + narrow : ahead.low - 1;
   const narrowing = Math.ceil(Math.ceil((safe + late) / 1_000) * 1_000 - late);
   const apart = next - target;
   const most = Math.min(apart % 1_000 === 0 ? apart : apart / 2, isVague ? apart : shared + narrow);
