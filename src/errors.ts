@@ -223,7 +223,7 @@ export class ContractError extends PairstreamError {
   declare readonly said?: string;
 
   constructor(
-    /** The path in the body, such as `["result", 3, "open"]`; empty for the body as a whole. */
+    /** The path in the body, such as `["result", 3, "open"]`; empty for the body as a whole. `["Date"]` is the header's. */
     readonly path: (string | number)[],
     /** What is wrong with the value at that path. */
     readonly issue: string,

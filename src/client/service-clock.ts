@@ -236,13 +236,15 @@ export function earliestAnswerTime(clock: ServiceClock, trip: RoundTrip): number
   const { bounds, machines } = clock;
   const made = madeAfter(trip);
   const byBounds = earliestTime(clock, made);
-  const { date } = trip;
+  const { date, age } = trip;
   if (bounds === undefined || date === undefined) return byBounds;
   // Where the two cannot both be right, the earlier counts.
   if (byBounds >= date + 1_000 || date > trip.received + bounds.high) return Math.min(byBounds, date);
-  // With several machines nobody knows which one answered; the bounds hold for all. Of one, two answers of one second are less
-  // than a second apart, as one may be a copy of the other.
-  return machines.length > 1 ? byBounds : Math.min(Math.max(byBounds, date), date + LAST_OF_SECOND);
+  // With several machines nobody knows which one answered; the bounds hold for all.
+  if (machines.length > 1) return byBounds;
+  // An age tells no more than the `Date` does, and other copies of the same answer tell another one.
+  // Two answers of one second are less than a second apart, as one may be a copy of the other.
+  return age === undefined ? Math.min(Math.max(byBounds, date), date + LAST_OF_SECOND) : date;
 }
 
 /** The service's time at an instant of the scheduler's, at least. */
@@ -299,7 +301,7 @@ export function sendTimeFor(clock: ServiceClock, target: number, next = Infinity
   const isUntold = shared > 0 && Math.max(machine.unseen, ahead.unseen) >= UNSEEN;
   if (!isVague && !isUntold) return safe;
   // The rest of the second begins where the one ahead has surely begun it, and ends before the other one may have.
-  const late = shared === 0 ? aim : isWide(ahead) ? machine.high + clock.roundTrip + 1 : ahead.low - 1;
+  const late = shared === 0 ? aim : isWide(ahead) ? machine.high + narrow : ahead.low - 1;
   const narrowing = Math.ceil(Math.ceil((safe + late) / 1_000) * 1_000 - late);
   const apart = next - target;
   const most = Math.min(apart % 1_000 === 0 ? apart : apart / 2, isVague ? apart : shared + narrow);

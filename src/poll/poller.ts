@@ -4,7 +4,13 @@ import type { CallKind } from "../client/limits/quota.js";
 import type { PolledFeed, RunningPoll } from "../client/metering.js";
 import { earliestTime, safeSendTimeFor, sendTimeFor } from "../client/service-clock.js";
 import { callAt, sleepUntil } from "../client/timers.js";
-import { type AnyPairstreamError, isPairstreamError, QuotaExceededError, RateLimitError } from "../errors.js";
+import {
+  type AnyPairstreamError,
+  ContractError,
+  isPairstreamError,
+  QuotaExceededError,
+  RateLimitError,
+} from "../errors.js";
 import { asOfRunning, isFatal, isNotFound, isUnknown } from "./fatal.js";
 import type { MissingPair } from "./missing.js";
 import { quotaProbeAt, retryAt } from "./retry-at.js";
@@ -151,7 +157,7 @@ export class Poller<State> implements RunningPoll {
     } catch (error) {
       if (this.#subscriber.closed || !isPairstreamError(error)) throw error;
       const failures = this.#feed.failures + 1;
-      const hasPage = this.#feed.state !== undefined;
+      const hasPage = this.#hasPage;
       if (isFatal(error, hasPage)) {
         this.#tell?.({ type: "failure", error, failures });
         throw error;
@@ -193,13 +199,14 @@ export class Poller<State> implements RunningPoll {
       const isCopy = asks === 0 && !isMore && again !== 0 && observedAt <= this.#observedAt;
       this.#observedAt = step.observedAt ?? this.#observedAt;
       const due = isCopy ? undefined : this.#dueAgain(step, begun);
-      const isLast =
-        due === undefined ||
-        (!step.isMore && asks >= ASKS) ||
-        (!isFirst && due >= this.#sendTime(this.#slotAfter()));
-      this.#take(step, isLast);
+      const isSpent = !isMore && asks >= ASKS;
+      // Of the last one nobody knows either when it was made: that is no answer.
+      const isLost = isSpent && again === 0;
+      const isLast = due === undefined || isSpent || (!isFirst && due >= this.#sendTime(this.#slotAfter()));
+      this.#take(step, isLast && !isLost);
+      if (isLost) throw new ContractError(["Date"], "contradicts what other answers say of the time");
       if (isLast) return;
-      if (step.isMore) asks -= 1;
+      if (isMore) asks -= 1;
       else if (due > scheduler.now()) {
         this.#awaitSlotEnd(true);
         await sleepUntil(scheduler, due, signal);
@@ -223,9 +230,14 @@ export class Poller<State> implements RunningPoll {
     return safe > begun ? Math.max(now, safe) : undefined;
   }
 
+  /** Whether an answer has shown that there is such a pair, though it may have told no more than the time. */
+  get #hasPage(): boolean {
+    return this.#observedAt > -Infinity;
+  }
+
   /** Whether an error says that there is no such pair, and no answer has shown it yet. */
   #isMissing(error: AnyPairstreamError): boolean {
-    return isUnknown(error) && this.#feed.state === undefined;
+    return isUnknown(error) && !this.#hasPage;
   }
 
   /** The poll is late if the next answer takes until the end of its slot, and for at least two seconds. */

@@ -1,6 +1,5 @@
 import { type ClientCore, serviceNow } from "../client/core.js";
 import { type PairstreamError, QuotaExceededError } from "../errors.js";
-import { isNotFound } from "./fatal.js";
 
 /** The longest wait after a failure, in ms. */
 const LONGEST_WAIT = 60_000;
@@ -23,7 +22,6 @@ export function retryAt(core: ClientCore, error: PairstreamError, failures: numb
       ? quotaProbeAt(core, spent)
       : Math.max(now, resetsAt) + RESET_SETTLE.reported;
   }
-  if (isNotFound(error)) return now + LONGEST_WAIT;
   const delay = Math.max(1_000, core.retry.maxDelay) * 2 ** (failures - 1);
   return now + Math.min(LONGEST_WAIT, delay);
 }

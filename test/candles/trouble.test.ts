@@ -95,6 +95,17 @@ describe("a stream outlives", () => {
     expect(JSON.stringify([statuses, errors, world.activity])).not.toContain(KEY);
   });
 
+  it("a 404 for no longer than any other trouble", async () => {
+    const { world, statuses } = watched();
+    await world.clock.advanceTo(at("12:01:10"));
+    world.interfere = () => answered(404, { message: "no such pair" });
+    await world.clock.advanceTo(at("12:02:05"));
+    expect(statuses.at(-1)).toMatchObject({ state: "stalled", failures: 1 });
+    world.interfere = () => undefined;
+    await world.clock.advanceTo(at("12:02:15"));
+    expect(statuses.at(-1)).toMatchObject({ state: "live", coveredUntil: at("12:02:00") });
+  });
+
   it("a spent quota, with one probe at the start of the next day", async () => {
     const { world, statuses } = watched("23:50:10");
     world.swapsEvery(60_000, at("23:00:00"), at("23:00:00") + 7_200_000);
@@ -122,6 +133,51 @@ describe("a stream outlives", () => {
     world.interfere = () => undefined;
     await world.clock.advanceTo(at("12:23:30"));
     expect(statuses.at(-1)!.state).toBe("live");
+  });
+});
+
+describe("answers of which nobody knows when they were made", () => {
+  /** Lets the Dates of so many answers lie, each by another time. */
+  const lying =
+    (answers: number): Interference =>
+    async (_asked, answer) => {
+      if (answers === 0) return answer();
+      answers -= 1;
+      const { status, headers, text } = await answer();
+      const date = new Date(Date.parse(headers.get("date")!) + (2 + answers ** 2) * 600_000).toUTCString();
+      return { status, text, headers: { get: (name) => (name === "date" ? date : headers.get(name)) } };
+    };
+
+  it.each([
+    ["the first slot", "12:00:10", 9],
+    ["a closing", "12:05:01", 3],
+  ])("are a failure where %s has no other", async (_, due, answers) => {
+    const world = new World({ start: at("12:00:10"), hasDate: true });
+    world.swapsEvery(60_000, at("11:00:00"), at("14:00:00"));
+    const statuses: FeedStatus[] = [];
+    const lies = lying(answers);
+    world.interfere = (asked, answer) => (asked.sent < at(due) ? undefined : lies(asked, answer));
+    watchFeedStatus(world.client, { ...MINUTES, timeframe: "5min", every: "close" }).subscribe((status) =>
+      statuses.push(status),
+    );
+    await world.clock.advanceTo(at(due) + 3_000);
+    expect(statuses.at(-1)).toMatchObject({
+      failures: 1,
+      lastError: { name: "ContractError", path: ["Date"] },
+    });
+    await world.clock.advanceBy(8_000);
+    expect(statuses.at(-1)).toMatchObject({ state: "live", failures: 0 });
+  });
+
+  it("are asked for again ever later", async () => {
+    const world = new World({ start: at("12:00:10"), hasDate: true });
+    world.swapsEvery(60_000, at("11:00:00"), at("14:00:00"));
+    watchCandles(world.client, { ...MINUTES, timeframe: "1h", every: "close" }).subscribe();
+    await world.clock.advanceTo(at("13:00:00"));
+    world.interfere = lying(Infinity);
+    await world.clock.advanceTo(at("13:10:00"));
+    expect(world.asked.length).toBeLessThanOrEqual(3 * 15);
+    world.interfere = () => undefined;
   });
 });
 

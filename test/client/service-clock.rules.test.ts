@@ -232,6 +232,17 @@ describe("a request", () => {
     expect(sendTimeFor(narrowed(939), 100_000)).toBe(99_011);
   });
 
+  it("finds out how far the one ahead is, of two machines, also by an answer that takes 18 ms longer than the quickest", () => {
+    const took = 10;
+    const clock = learned(trip(-960, { took }), trip(790, { took }), trip(790, { sent: 1_000, took }));
+    expect(clock.machines).toMatchObject([{ high: 40 }, { low: 780, high: 1_790 }]);
+    // The one is at 0, the other at 838.
+    const sent = sendTimeFor(clock, 100_000, 110_000);
+    const date = Math.floor((sent + 10 + 838) / 1_000) * 1_000;
+    const after = learn(clock, { sent, received: sent + took + 18, date });
+    expect(after.machines[1]!.high).toBeLessThanOrEqual(1_040 + 20 + took);
+  });
+
   it("goes out as a second begins once clocks may have drifted by 100 ms since its bounds were proven", () => {
     const target = 10_040 + 1_000_000 + 940;
     expect(sendTimeFor(narrowed(940), target - 1_999)).toBe(target - 1_999 - 940 + 100);

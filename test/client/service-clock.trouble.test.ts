@@ -86,6 +86,24 @@ it("tells of two answers of one second that they are less than a second apart, a
   );
 });
 
+it("tells one time of all copies of an answer whose age a cache tells, and none beyond that", () => {
+  const ages = fc.array(fc.integer({ min: 0, max: 60_000 }), { minLength: 2, maxLength: 20 });
+  fc.assert(
+    fc.property(offsets, fc.integer({ min: 0, max: 999 }), ages, (offset, phase, list) => {
+      let clock = learned(offset);
+      const made = NOW + 1_000 + phase;
+      const [first, ...later] = list.map((old) => {
+        const [sent, age] = [made - TRIP / 2 + old, Math.floor(old / 1_000)];
+        const copy = { sent, received: sent + TRIP, date: dateAt(made + offset), age };
+        clock = learn(clock, copy);
+        return earliestAnswerTime(clock, copy);
+      });
+      expect(first).toBeLessThanOrEqual(made + offset);
+      expect(new Set(later)).toEqual(new Set([first]));
+    }),
+  );
+});
+
 it("tells of an answer no time beyond the second of its Date", () => {
   fc.assert(
     fc.property(offsets, (offset) => {

@@ -170,6 +170,23 @@ describe.each(KINDS)("the %s of a pair that is not known", (_, options) => {
     for (const { statuses } of all) expect(statuses.at(-1)).toMatchObject({ state: "live" });
   });
 
+  it("are trouble like any other once an answer has shown the pair, though it has told only the time", async () => {
+    const { world, index } = worldWithoutPair({ hasDate: true, offset: HOUR / 2 });
+    const lost = world.interfere;
+    world.interfere = (asked, answer) => (asked === world.asked[0] ? undefined : lost(asked, answer));
+    const slow = "timeframe" in options ? { timeframe: "5min" as const } : {};
+    const all = (["fail", "wait"] as const).map((whenMissing) =>
+      watching(world, { ...options, ...slow, every: 5 * MINUTE }, whenMissing),
+    );
+    await world.clock.advanceTo(START + 2 * SECOND);
+    index();
+    await world.clock.advanceTo(START + 10 * SECOND);
+    for (const { error, statuses } of all) {
+      expect(error).toBeUndefined();
+      expect(statuses.at(-1)).toMatchObject({ state: "live" });
+    }
+  });
+
   it("fail by answers alone: other trouble in between neither counts nor begins anew", async () => {
     const { world, lose } = worldWithoutPair();
     const watch = watching(world, options, "fail");

@@ -87,6 +87,7 @@ export class Sender {
     let attempt = 1;
     let resends = 0;
     let renewal: Renewal | undefined;
+    let answer: CallResult<T> | undefined;
     for (let answers = 0; ; ) {
       this.spending.check(callKindOf(ask.route));
       const came = await start(ask.priority, ask.signal, (now, end) =>
@@ -96,6 +97,7 @@ export class Sender {
       if ("value" in came) {
         const { bounds, isConfirmed } = this.clock;
         answers += 1;
+        answer = came;
         ask.tell?.({ type: "answer" });
         if (!ask.needsClock || bounds === undefined || isConfirmed || answers >= CLOCK_READS) return came;
         [attempt, resends] = [1, 0];
@@ -107,7 +109,11 @@ export class Sender {
       if (isRenewed) renewal = { refused: key };
       const isResent = isRenewed || (isStale === true && resends < MOST_RESENDS);
       const delay = isResent ? 0 : delayAfter(attempt, error, hint, retry);
-      if (delay === undefined) throw error;
+      if (delay === undefined) {
+        // Only the clock is not certain.
+        if (answer !== undefined) return answer;
+        throw error;
+      }
       this.activity.emit(() => ({ type: "retry", at, url: route, attempt, delay, error }));
       if (isRenewed) continue;
       if (isResent) resends += 1;
