@@ -157,8 +157,8 @@ function toldUntil(walk: BackwardWalk, to: number): Page | undefined {
   const page = walk.told!.at(-1)!;
   walk.told = walk.told!.slice(0, -1);
   if (last > to || page.epoch !== walk.parts[0]?.epoch) return toldUntil(walk, to);
-  const [candles, broken] = [page.candles.slice(0, -1), page.broken.filter((row) => row < to)];
-  return { ...page, to, candles, broken, lacking: new Set(), failure: undefined };
+  const broken = page.broken.filter((row) => row < to);
+  return { ...page, to, candles: page.candles.slice(0, -1), broken, failure: undefined };
 }
 
 /** A part without its first candle, which is gone: what lies before the next one is read again. */
