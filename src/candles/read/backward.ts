@@ -34,7 +34,7 @@ export interface BackwardWalk {
   readonly parts: FinalPart[];
   stride?: Stride;
   /** What pages have told of the beginnings of ranges, the nearest one last: they are read back to the last row of that. */
-  beginnings?: Page[];
+  told?: readonly Page[];
 }
 
 /** Reads what is past of a series, wherever that comes from. */
@@ -79,12 +79,12 @@ export async function readBackward(
     if (page?.failure !== undefined) throw page.failure;
     walk.stride ??= { length: Math.min(FULL_PAGE, stillWanted(query, [], intervals)) };
     const { anchors } = book;
-    const kept = beginningUntil(walk, to);
+    const kept = toldUntil(walk, to);
     const begin = Math.max(startOfRange(intervals, walk.stride, to, earliest()), lastOf(walk));
     const asked = { from: begin, to, anchors, searchUntil: to, ...limitOf(walk.stride, missing) };
     page = kept ?? (await pages.read(asked, options));
     if (page === undefined || page.to < to) {
-      if (page?.candles.length) walk.beginnings = [...(walk.beginnings ?? []), page];
+      if (page?.candles.length) walk.told = [...(walk.told ?? []), page];
       walk.stride = strideAfter(coveredBy(walk.stride, intervals, asked), undefined);
       continue;
     }
@@ -132,7 +132,7 @@ export async function readBackward(
       silentAt = undefined;
     } else if (from > earliest()) {
       // The row that it should have shown is gone, and what was told up to there may be, too.
-      if (from === lastOf(walk)) walk.beginnings = [];
+      if (from === lastOf(walk)) walk.told = [];
       await pages.beginning.learnCreation(page.at, options);
       walk.stride = strideOver(stride, from);
     } else if (silentAt !== undefined && isApart(page.at, silentAt)) {
@@ -146,28 +146,19 @@ export async function readBackward(
 }
 
 /** The last row of the nearest beginning that has been told: what lies before it is not asked for again. */
-function lastOf({ beginnings = [] }: BackwardWalk): number {
-  return beginnings.at(-1)?.candles.at(-1)?.timestamp ?? -Infinity;
+function lastOf({ told }: BackwardWalk): number {
+  return told?.at(-1)?.candles.at(-1)?.timestamp ?? -Infinity;
 }
 
-/** The nearest beginning that has been told, once all behind its last row is read, and that row is the first of that. */
-function beginningUntil(walk: BackwardWalk, to: number): Page | undefined {
-  const [next] = walk.parts;
-  while (lastOf(walk) >= to) {
-    const page = walk.beginnings!.pop()!;
-    const last = page.candles.at(-1)!.timestamp;
-    if (last !== to || last !== next?.candles[0]?.timestamp || page.epoch !== next.epoch) continue;
-    const broken = page.broken.filter((row) => row < to);
-    return {
-      ...page,
-      to,
-      candles: page.candles.slice(0, -1),
-      broken,
-      lacking: new Set(),
-      failure: undefined,
-    };
-  }
-  return undefined;
+/** The nearest beginning that has been told, once all from its last row on is read by the same clock. */
+function toldUntil(walk: BackwardWalk, to: number): Page | undefined {
+  const last = lastOf(walk);
+  if (last < to) return undefined;
+  const page = walk.told!.at(-1)!;
+  walk.told = walk.told!.slice(0, -1);
+  if (last > to || page.epoch !== walk.parts[0]?.epoch) return toldUntil(walk, to);
+  const broken = page.broken.filter((row) => row < to);
+  return { ...page, to, candles: page.candles.slice(0, -1), broken, failure: undefined };
 }
 
 /** A part without its first candle, which is gone: what lies before the next one is read again. */

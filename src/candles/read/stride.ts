@@ -9,6 +9,8 @@ const GROWTH = 8;
 const SPARSE_GROWTH = 64;
 /** So many times as far as is likely needed, as candles lie unevenly. */
 const SPARE = 4;
+/** So many rows services give at least: a shorter range saves nothing. */
+const SMALL_PAGE = 100;
 /** A long range with more candles than this is read again in shorter ones. */
 const MOST_CANDLES = 3_000;
 
@@ -58,7 +60,7 @@ function inRange({ candles, from }: Page): number {
 export function strideToFind(stride: Stride, page: Page, missing: number): Stride {
   const { length } = strideAfter(stride, page);
   const needed = Math.ceil((SPARE * stride.length * missing) / Math.max(1, inRange(page)));
-  return { length: Math.max(stride.length, Math.min(needed, length)) };
+  return { length: Math.max(SMALL_PAGE, Math.min(needed, length)) };
 }
 
 /** The stride after an answer that has shown nothing up to there. */
