@@ -27,6 +27,7 @@ interface Asked {
   readonly from: number;
   readonly to: number;
   readonly priority?: "history";
+  readonly faults?: readonly string[];
   /** Absent where the request failed. */
   readonly rows?: readonly number[];
   /** What it failed with. */
@@ -46,33 +47,35 @@ async function breachesOf(
   requests: readonly Asked[],
   { quirks = {}, lastSwap = Number.POSITIVE_INFINITY }: Market = {},
 ): Promise<string[]> {
-  const exchanges = requests.map(({ at, from, to, priority, rows, error, limit = 1_000 }, number) => {
-    const order = number + 1;
-    const sent = at + 20 * number;
-    const series = `timeframe=${SERIES.timeframe}&currency=${SERIES.currency}`;
-    const range = `fromDate=${from / 1_000}&toDate=${to / 1_000}`;
-    const row = (timestamp: number) => ({
-      ...{ open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 },
-      timestamp: new Date(timestamp).toISOString(),
-    });
-    return {
-      url: `http://localhost/token/mainnet/pairs/pair/ohlcv?${series}&${range}&limit=${limit}`,
-      ...{
-        sent,
-        received: sent + 10,
-        answeredAt: sent + 5,
-        old: 0,
-        ahead: 0,
-        lag: 0,
-        attempt: 1,
-        faults: [],
-      },
-      priority: priority ?? "close",
-      headers: { date: Math.floor(sent / 1_000) * 1_000 },
-      body: JSON.stringify({ result: rows?.map(row) }),
-      told: { order, isGood: rows !== undefined, error },
-    } as unknown as Exchange;
-  });
+  const exchanges = requests.map(
+    ({ at, from, to, priority, faults = [], rows, error, limit = 1_000 }, number) => {
+      const order = number + 1;
+      const sent = at + 20 * number;
+      const series = `timeframe=${SERIES.timeframe}&currency=${SERIES.currency}`;
+      const range = `fromDate=${from / 1_000}&toDate=${to / 1_000}`;
+      const row = (timestamp: number) => ({
+        ...{ open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 },
+        timestamp: new Date(timestamp).toISOString(),
+      });
+      return {
+        url: `http://localhost/token/mainnet/pairs/pair/ohlcv?${series}&${range}&limit=${limit}`,
+        ...{
+          sent,
+          received: sent + 10,
+          answeredAt: sent + 5,
+          old: 0,
+          ahead: 0,
+          lag: 0,
+          attempt: 1,
+          faults,
+        },
+        priority: priority ?? "close",
+        headers: { date: Math.floor(sent / 1_000) * 1_000 },
+        body: JSON.stringify({ result: rows?.map(row) }),
+        told: { order, isGood: rows !== undefined, error },
+      } as unknown as Exchange;
+    },
+  );
   const stays = watchers.map((plan) => ({ plan, joined: START + plan.from, left: START + plan.until }));
   const world = {
     ...{ start: START, offset: 0, drift: 0, network: "mainnet", createdAt: BORN, weekStart: "monday" },
@@ -135,6 +138,16 @@ describe("a poll", () => {
       expect.stringMatching(/^9: sends 61 requests for ohlcv pair 1min usd, 31 at most/),
       expect.stringMatching(/^9: sends \d+ requests for 18 closings of 1min/),
     ]);
+  });
+
+  it("is tried again ever later where its answers lie about the time, and no sooner", async () => {
+    const [first, second] = closings(2) as [Asked, Asked];
+    const lying = (by: number) =>
+      [0, 1, 2].map(() => ({ ...second, at: second.at + by, faults: ["wrongDate"] }));
+    const asked = (...waits: number[]) =>
+      breachesOf([watching(3 * MINUTE)], [look(JOINED + 1), first, ...waits.flatMap(lying)]);
+    expect(await asked(0, 8_000, 24_000, 56_000)).toEqual([]);
+    expect(await asked(0, 1_000, 2_000, 3_000)).toHaveLength(1);
   });
 
   it("asks once more for a candle that an answer lacks", async () => {
