@@ -204,7 +204,7 @@ export class Poller<State> implements RunningPoll {
       const isLost = isSpent && again === 0;
       const isLast = due === undefined || isSpent || (!isFirst && due >= this.#sendTime(this.#slotAfter()));
       this.#take(step, isLast && !isLost);
-      if (isLost) throw new ContractError(["Date"], "contradicts what other answers say of the time");
+      if (isLost) throw new ContractError(["Date"], "contradicts the other answers");
       if (isLast) return;
       if (isMore) asks -= 1;
       else if (due > scheduler.now()) {

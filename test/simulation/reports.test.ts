@@ -53,6 +53,12 @@ describe("a wallet is gone", () => {
     expect(isGone(reports(there, copy, untold, { at: 5_950, rows }), ann)).toBe(false);
   });
 
+  it("maybe, and not for sure, by answers that lie about when they were made", () => {
+    const lying = (at: number) => ({ at, rows: [row("bob", [])], faults: ["wrongDate"] });
+    const both = reports(there, lying(5_000), lying(9_000));
+    expect([isGone(both, ann), isGone(both, ann, true)]).toEqual([true, false]);
+  });
+
   it("not by an answer with a row that may be its own", () => {
     const vague = (at: number) => ({ at, rows: [row("bob", []), { totalSoldUsd: 1 }] });
     expect(isGone(reports(there, vague(5_000), vague(9_000)), ann)).toBe(false);

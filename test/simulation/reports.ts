@@ -1,5 +1,5 @@
 import type { SniperTotal, SniperTransaction } from "../../src/index.js";
-import type { Exchange } from "./exchanges.js";
+import { type Exchange, hasFalseDate } from "./exchanges.js";
 import { APART } from "./monitors/evidence.js";
 import { askedBy } from "./reads.js";
 import type { RunLog } from "./run-log.js";
@@ -161,13 +161,13 @@ export function wordOf({ wallets, broken, isVague }: Report, subject: Subject): 
 
 /**
  * Whether reports say that what was there is gone: since the last one that showed it, two lack it that the service has
- * made a second apart. `isInARow`: and none of those in between says nothing of it.
+ * made a second apart. `isInARow`: and none of those in between says nothing of it, as one that lies about its time does.
  */
 export function isGone(reports: readonly Report[], subject: Subject, isInARow = false): boolean {
   let lacking: Report[] = [];
   for (const report of reports) {
     const word = wordOf(report, subject);
-    if (word === "lacking") lacking.push(report);
+    if (word === "lacking" && !(isInARow && hasFalseDate(report.exchange))) lacking.push(report);
     else if (word === "shown" || isInARow) lacking = [];
   }
   const instants = lacking.map((report) => report.madeAt);

@@ -56,6 +56,13 @@ export function allowRetries(
   }
 }
 
+/** Whether a request has waited, after an answer that left its poll without one, as it has to after a first failure. */
+export function hasWaited({ plan }: RunLog, { received }: Exchange, { sent }: Exchange): boolean {
+  const { retry } = plan.world.client;
+  const { maxDelay = 8_000 } = retry === false ? {} : (retry ?? {});
+  return sent - received! >= PATIENCE * Math.max(1_000, maxDelay);
+}
+
 const ends = new WeakMap<RunLog, ReadonlyMap<Exchange, number>>();
 
 /** When each exchange had ended for the client, by the run's clock. */

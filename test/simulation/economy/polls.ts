@@ -1,5 +1,5 @@
 import { type Intervals, intervalsOf } from "../calendar.js";
-import type { Exchange } from "../exchanges.js";
+import { type Exchange, hasFalseDate } from "../exchanges.js";
 import type { FeedPlan } from "../plan.js";
 import type { Read } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
@@ -18,7 +18,7 @@ import {
   Shown,
   timesUnknown,
 } from "./answers.js";
-import { allowRetries } from "./failures.js";
+import { allowRetries, hasWaited } from "./failures.js";
 import { Search } from "./search.js";
 import { awakeSlots, isWithin, slotsWithin, spansOf } from "./spans.js";
 import { EARLIEST, pageSizeOf } from "./walks.js";
@@ -55,6 +55,7 @@ export async function allowPolls(
     account.allow("join");
     const search = new Search(log, shown);
     let again = 0;
+    let polls = slots + 1;
     let wasEmpty = false;
     let coveredUntil: number | undefined;
     let looked = 0;
@@ -71,6 +72,11 @@ export async function allowPolls(
       // The first look of a slot is paid for, whatever it shows.
       const passed = due.filter((slot) => slot <= exchange.answeredAt!).length;
       if (isProbe(exchange) || (read.rows.size === 0 && passed === looked)) search.note(read);
+      const before = own[at - 1];
+      if (passed === looked && before && hasFalseDate(before) && hasWaited(log, before, exchange)) {
+        account.allow("retry");
+        polls += 1;
+      }
       looked = passed;
       if (shown.lacks(read) || isDoubtful(read) || isOutdated(read, intervals, feed.settle)) again += 1;
       if (leadsNowhere(read)) account.allow("page");
@@ -94,7 +100,7 @@ export async function allowPolls(
       account.allow("page", (await pagesOf(log, feed, intervals, coveredUntil, exchange)) - 1);
       coveredUntil = exchange.answeredAt!;
     }
-    account.allow("again", Math.min(again, MOST_AGAIN * (slots + 1)));
+    account.allow("again", Math.min(again, MOST_AGAIN * polls));
     account.allow("search", search.whileWatched(intervals, span, EARLIEST));
   }
 }

@@ -27,6 +27,7 @@ interface Asked {
   readonly from: number;
   readonly to: number;
   readonly priority?: "history";
+  readonly faults?: readonly string[];
   /** Absent where the request failed. */
   readonly rows?: readonly number[];
   /** What it failed with. */
@@ -49,7 +50,7 @@ async function breachesOf(
   { quirks = {}, lastSwap = Number.POSITIVE_INFINITY }: Market = {},
 ): Promise<string[]> {
   const exchanges = requests.map(
-    ({ at, from, to, priority, rows, error, limit = 1_000, ahead = 0 }, number) => {
+    ({ at, from, to, priority, faults = [], rows, error, limit = 1_000, ahead = 0 }, number) => {
       const order = number + 1;
       const sent = at + 20 * number;
       const series = `timeframe=${SERIES.timeframe}&currency=${SERIES.currency}`;
@@ -68,7 +69,7 @@ async function breachesOf(
           ahead,
           lag: 0,
           attempt: 1,
-          faults: [],
+          faults,
         },
         priority: priority ?? "close",
         headers: { date: Math.floor(sent / 1_000) * 1_000 },
@@ -153,6 +154,16 @@ describe("a poll", () => {
     expect((await breachesOf(watch, [look(JOINED + 1), ...twice(30)])).length).toBeGreaterThan(0);
     const ofOne = twice(8).map(({ ahead: _, ...asked }) => asked);
     expect((await breachesOf(watch, [look(JOINED + 1), ...ofOne])).length).toBeGreaterThan(0);
+  });
+
+  it("is tried again ever later where its answers lie about the time, and no sooner", async () => {
+    const [first, second] = closings(2) as [Asked, Asked];
+    const lying = (by: number) =>
+      [0, 1, 2].map(() => ({ ...second, at: second.at + by, faults: ["wrongDate"] }));
+    const asked = (...waits: number[]) =>
+      breachesOf([watching(3 * MINUTE)], [look(JOINED + 1), first, ...waits.flatMap(lying)]);
+    expect(await asked(0, 8_000, 24_000, 56_000)).toEqual([]);
+    expect(await asked(0, 1_000, 2_000, 3_000)).toHaveLength(1);
   });
 
   it("asks once more for a candle that an answer lacks", async () => {
