@@ -1,5 +1,6 @@
 import { checkSeries, show } from "../contract/input.js";
 import type { Series } from "../contract/model.js";
+import { checkNames, namesOf } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 
 /** How much an order trades. Sizes that depend on the price or the account are computed at the fill. */
@@ -139,6 +140,21 @@ const PRICES = {
   "trailing-stop": [],
   "take-profit": ["target"],
 } as const;
+/** What an order of each type has besides. */
+const NAMES = { ...PRICES, "trailing-stop": ["trail"] } as const;
+/** The names of the fields of every order. */
+const FIELDS = /* @__PURE__ */ namesOf<OrderBase & Pick<Order, "type">>({
+  type: true,
+  id: true,
+  series: true,
+  side: true,
+  size: true,
+  timeInForce: true,
+  after: true,
+  group: true,
+  reduceOnly: true,
+  onlyIfFlat: true,
+});
 
 /**
  * What no broker could carry out, in words; `undefined` if the order is one. `isKnown`: its series has been checked, and
@@ -154,8 +170,9 @@ export function flawOfOrder(order: Order, isKnown = false): string | undefined {
     if (!isAbove0(price)) return `${name} is ${show(price)}, not a finite price above 0`;
   }
   return (
+    flawOf(() => checkNames(order, [...FIELDS, ...NAMES[order.type]])) ??
     flawOfNames(order) ??
-    (isKnown ? undefined : flawOfSeries(order.series)) ??
+    (isKnown ? undefined : flawOf(() => checkSeries(order.series), "series: ")) ??
     flawOfTrail(order) ??
     flawOfSize(order.size) ??
     (order.onlyIfFlat === true && isReducing(order)
@@ -179,12 +196,12 @@ function flawOfNames(order: Order): string | undefined {
   return undefined;
 }
 
-function flawOfSeries(series: Series): string | undefined {
+function flawOf(check: () => unknown, prefix = ""): string | undefined {
   try {
-    checkSeries(series);
+    check();
     return undefined;
   } catch (error) {
-    if (error instanceof InvalidInputError) return `series: ${error.message}`;
+    if (error instanceof InvalidInputError) return prefix + error.message;
     throw error;
   }
 }

@@ -37,6 +37,9 @@ describe("an order that cannot be", () => {
     ["a stop that is immediate", { type: "stop", stop: 1, timeInForce: "ioc" }, /a stop order cannot be ioc/],
     ["a time of NaN", { type: "market", timeInForce: { until: Number.NaN } }, /timeInForce/],
     ["no series", { type: "market", series: undefined }, /series/],
+    ["a misspelt field", { type: "market", onlyIfFlatt: true }, /did you mean onlyIfFlat\?/],
+    ["a price that its type does not have", { type: "market", limit: 1 }, /limit is not/],
+    ["a trail of another type", { type: "stop", stop: 1, trail: { share: 0.1 } }, /trail is not/],
   ])("is refused: %s", (_, wrong, message) => {
     const desk = new Desk().place({ ...market, ...wrong } as Order).trade(CALM);
     expect(desk.refused).toEqual(["invalid"]);
