@@ -79,7 +79,7 @@ export interface NatsSourceOptions extends NatsOptions {
  * What the collector has fixed is refused if it differs: `every`, `settle`, `revisionWindow` and `weekStart` end the stream with an
  * `InvalidInputError` once the collector has told of them. `fillGaps`, `known` and `missingPace` are refused at the call.
  * `history` reads what the stream holds. An older range comes from `options.history`; without it, it is an
- * `InvalidInputError`.
+ * `InvalidInputError`. Servers that fail for 30 s are a `NetworkError`.
  *
  * Reconnections and failing servers only delay. A stream fails with a `NetworkError` once the connection is closed for good, and
  * with a `ContractError` if another version tells how the feed stands. A message that cannot be read is passed over, with a warning of the
@@ -245,6 +245,9 @@ const refuseOther =
     }
   };
 
+/** How long a history asks servers that fail, in ms. */
+const HISTORY_PATIENCE = 30_000;
+
 /** The closed candles of a query, if all of them are stored; otherwise what is. */
 async function readStored(
   connection: NatsConnection,
@@ -255,7 +258,14 @@ async function readStored(
   const { series, range, count, intervals } = checkHistory(query, scheduler.now());
   const feed = candleSubjects(name, series);
   const store = await Store.open(connection);
-  const waiting = { scheduler, signal };
+  const begun = scheduler.now();
+  const onTrouble = (cause: unknown) => {
+    if (scheduler.now() - begun < HISTORY_PATIENCE) return;
+    throw new PlainNetworkError("The NATS servers give no history: is JetStream on (nats-server -js)?", {
+      cause,
+    });
+  };
+  const waiting = { scheduler, signal, onTrouble };
   const told = await readStoredStatus(store, feed, waiting);
   const { coveredFrom, coveredUntil } = told === undefined ? {} : readStatusMessage(told.text).status;
   if (coveredFrom === undefined || coveredUntil === undefined) return "nothing yet";

@@ -33,10 +33,31 @@ async function stage(
   reader.push = (to, packet) => {
     clock.schedule(() => push(to, packet), delay(packet, to));
   };
-  return { clock, running, series, source: natsSource(reader.asConnection, { scheduler: clock }) };
+  return { clock, running, series, reader, source: natsSource(reader.asConnection, { scheduler: clock }) };
 }
 
 beforeAll(() => natsLibrary());
+
+describe("the history of a source over NATS", () => {
+  it("fails after half a minute where the servers have no JetStream", async () => {
+    const { clock, series, source, reader } = await stage();
+    // What is asked of JetStream has nobody who answers.
+    reader.request = () =>
+      Promise.reject(Object.assign(new Error("no responders"), { name: "NoResponders" }));
+    let failure: unknown;
+    const history = source.history({ ...series, count: 3 }).catch((error: unknown) => {
+      failure = error;
+    });
+    await clock.advanceBy(29_000);
+    expect(failure).toBeUndefined();
+    await clock.advanceBy(3_000);
+    await history;
+    expect(failure).toMatchObject({
+      name: "NetworkError",
+      message: "The NATS servers give no history: is JetStream on (nats-server -js)?",
+    });
+  });
+});
 
 describe("the status of a source over NATS", () => {
   it.each([
