@@ -1,6 +1,7 @@
 import type { SchedulerLike } from "rxjs";
 import type { Series, Timeframe, WeekStart } from "../contract/model.js";
 import type { CandleStore } from "../contract/store.js";
+import type { PairstreamError } from "../errors.js";
 import type { StoreActivity } from "./activity.js";
 
 /** What a store needs of the client that it serves. */
@@ -11,6 +12,8 @@ export interface StoreMeans {
   /** How long the store may take to answer, in ms. */
   readonly timeout: number;
   report(activity: StoreActivity): void;
+  /** Says what a user should know; absent where nobody is warned. */
+  readonly warn?: ((text: string, error: PairstreamError) => void) | undefined;
 }
 
 /** A store at the service of one client. */

@@ -72,6 +72,7 @@ export function createClient(options: ClientOptions): Client {
     scheduler: settings.scheduler,
     timeout: settings.timeout,
     report: (activity) => feed.emit(() => activity),
+    warn: warner && ((text, error) => warner.warn(text, undefined, error, 1)),
   };
   const core: ClientCore = {
     ...means,

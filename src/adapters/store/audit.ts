@@ -57,8 +57,8 @@ const SECOND_LOOKS = 10;
  *
  * Not counted: retries, answers that the next one shows to be wrong, the second answer that proves a silence at the
  * beginning, and the search for the beginning of a series that starts within the range or after it (some more requests).
- * Throws an `InvalidInputError` for a range that `auditCandles`
- * would refuse.
+ * Throws an `InvalidInputError` for a series or a range
+ * that `auditCandles` would refuse.
  *
  * ```ts
  * import { auditCost } from "pairstream/store";
@@ -69,7 +69,8 @@ const SECOND_LOOKS = 10;
  * ```
  */
 export function auditCost(query: Series & AuditRange): Cost {
-  const { intervals, range } = checkAuditRange(query);
+  const { intervals, range, series } = checkAuditRange(query);
+  checkServed(series);
   const pages = Math.ceil(intervals.count(range.from, range.to) / FULL_PAGE);
   const requests = pages + Math.min(pages, SECOND_LOOKS);
   return Object.freeze({ requests, units: requests * DEFAULT_COSTS.ohlcv });

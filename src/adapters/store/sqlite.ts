@@ -81,7 +81,7 @@ PRAGMA user_version = ${VERSION};
  * transaction. `close` finishes what is left to do, and closes the database.
  *
  * The table `candles` has a row for each candle, and `series` a row for each series. The view `candles_iso` joins both. A
- * file of another version is left unchanged: reads and writes reject, and the client reports that in `activity`.
+ * file of another version is left unchanged: reads and writes reject; the client warns of that, and reports it in `activity`.
  *
  * Throws an `InvalidInputError` if `database` is not a database.
  *

@@ -33,5 +33,6 @@ describe("auditCost", () => {
   it("refuses what an audit would refuse", () => {
     expect(() => auditCost({ ...MINUTES, from: TO, to: FROM })).toThrow(InvalidInputError);
     expect(() => auditCost({ ...MINUTES, from: FROM } as never)).toThrow(/^to /);
+    expect(() => auditCost({ ...MINUTES, timeframe: "15min", from: FROM, to: TO })).toThrow(/^timeframe /);
   });
 });

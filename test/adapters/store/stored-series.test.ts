@@ -13,14 +13,16 @@ const NOTHING_UNKNOWN: ReadonlySet<number> = new Set();
 function keeperOf(store: CandleStore) {
   const clock = new VirtualClock();
   const told: StoreActivity[] = [];
+  const warned: [string, string][] = [];
   const report = (activity: StoreActivity) => told.push(activity);
   const keeper = new StoreKeeper(store, {
     service: "https://service.test",
     scheduler: clock,
     timeout: 500,
     report,
+    warn: (text, error) => warned.push([text, error.name]),
   });
-  return { clock, told, open: (series: Series<Timeframe>) => keeper.open(series, "monday") };
+  return { clock, told, warned, open: (series: Series<Timeframe>) => keeper.open(series, "monday") };
 }
 
 function write(series: StoredSeries, from: number, to: number): void {
@@ -209,5 +211,25 @@ describe("what waits to be written", () => {
     answer();
     await clock.advanceBy(0);
     expect(clock.pending).toBe(0);
+  });
+});
+
+describe("a store that fails", () => {
+  it("is warned of once an hour, with what it says and what is done in its place", async () => {
+    const { clock, told, warned, open } = keeperOf({
+      ...memoryStore(),
+      write: () => Promise.reject(new Error("file is not a database")),
+    });
+    const series = open(SERIES);
+    for (let from = 0; from < 70; from += 1) {
+      write(series, from, from + 1);
+      await clock.advanceBy(MINUTE);
+    }
+    expect(told.length).toBeGreaterThan(10);
+    const once = [
+      expect.stringMatching(/^the store is in trouble: .*file is not a database.*; it writes again$/),
+      "PairstreamError",
+    ];
+    expect(warned).toEqual([once, once]);
   });
 });

@@ -26,6 +26,8 @@ const JOINED_FOR = 1_000;
 const RETRY = { first: 1_000, last: 60_000 };
 /** With more candles than this, nothing is joined any longer: all is written at once. */
 const MOST_JOINED = 10_000;
+/** Trouble is warned of no more often than so, in ms: a store that fails does so with each call. */
+const WARNINGS_APART = 3_600_000;
 /** While a store fails, at most so many candles and spans wait. The oldest are given up, and asked for again one day. */
 const MOST_WAITING = 50_000;
 /** Until no more than so many are left. */
@@ -46,6 +48,7 @@ interface Waiting {
 export class StoreKeeper {
   readonly #store: CandleStore;
   readonly #means: StoreMeans;
+  #warnedAt = -Infinity;
   readonly #opened = new Map<string, { readonly series: StoredSeries; users: number }>();
   /** What waits to be written, oldest first. */
   #waiting: Waiting[] = [];
@@ -152,10 +155,16 @@ export class StoreKeeper {
     { from, to }: Span,
     error: PairstreamError,
   ): void {
-    const { scheduler, report } = this.#means;
+    const { scheduler, report, warn } = this.#means;
+    const now = scheduler.now();
+    if (Math.abs(now - this.#warnedAt) >= WARNINGS_APART) {
+      this.#warnedAt = now;
+      const next = operation === "write" ? "it writes again" : "the service is asked instead";
+      warn?.(`the store is in trouble: ${error.message}; ${next}`, error);
+    }
     report({
       type: "store",
-      at: scheduler.now(),
+      at: now,
       operation,
       key,
       from,
