@@ -1,7 +1,9 @@
 import { defer, firstValueFrom, fromEvent, takeUntil, timeout } from "rxjs";
 import type { Client } from "../../../client/core.js";
 import { type Closing, closing } from "../../../closing.js";
+import { shortened } from "../../../contract/quote.js";
 import type { PairSource } from "../../../source.js";
+import { warnProcess } from "../../../warning.js";
 import { readId } from "../outlet.js";
 import { answerOf, BUSY, Refusal, refusalOf } from "./answers.js";
 import { behindClient, behindSource, isSource } from "./behind.js";
@@ -23,6 +25,9 @@ export interface Gateway extends Closing {
 }
 
 const METHODS = "GET, HEAD, OPTIONS";
+/** The time between two warnings of an `allow` that fails, in ms, and the longest name of an error in one. */
+const WARNINGS_APART = 60_000;
+const LONGEST_KIND = 60;
 /** For how long `allow` may take, in ms. */
 const PATIENCE = 10_000;
 /** For how long a page may keep what is final, in seconds. */
@@ -91,6 +96,16 @@ export function createGateway(source: Client | PairSource, options: GatewayOptio
     return { signal: gone.signal, end };
   };
 
+  let warnedAt = -Infinity;
+  /** Tells whoever runs the gateway, as a viewer learns nothing of it. */
+  const warnOfAllow = (cause: unknown) => {
+    if (Math.abs(scheduler.now() - warnedAt) < WARNINGS_APART) return;
+    warnedAt = scheduler.now();
+    // Its message may hold what nobody may see.
+    const kind = cause instanceof Error ? cause.name : typeof cause;
+    warnProcess(`The option allow of a gateway has failed with ${shortened(kind, LONGEST_KIND)}`, "GATEWAY");
+  };
+
   /** Throws unless `allow` lets the request in; it may throw, reject or never answer itself. */
   const admit = async (request: Request, wanted: Wanted, signal: AbortSignal): Promise<void> => {
     signal.throwIfAborted();
@@ -98,8 +113,9 @@ export function createGateway(source: Client | PairSource, options: GatewayOptio
       timeout({ first: PATIENCE, scheduler }),
       takeUntil(fromEvent(signal, "abort")),
     );
-    const isAllowed = await firstValueFrom(asked).catch(() => {
+    const isAllowed = await firstValueFrom(asked).catch((cause: unknown) => {
       signal.throwIfAborted();
+      warnOfAllow(cause);
       const message = "The gateway could not decide whether to allow this request";
       throw new Refusal(503, message, "trying again later", BUSY);
     });

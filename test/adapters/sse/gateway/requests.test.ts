@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { createClient, InvalidInputError, type Series } from "pairstream";
 import { createGateway, type GatewayOptions } from "pairstream/sse";
-import { beforeEach, describe, expect, it } from "vitest";
+import { beforeEach, describe, expect, it, vi } from "vitest";
 import { KEY, MINUTES } from "../../../world.js";
 import { ADDRESS, market, QUERY, refusalIn, SNIPERS, Stage } from "./stage.js";
 
@@ -301,23 +301,32 @@ describe("allow", () => {
     await stage.gateway.close();
   });
 
-  const undecided: [string, () => never | Promise<boolean>][] = [
+  const undecided: [string, () => never | Promise<boolean>, string][] = [
     [
       "throws",
       () => {
-        throw new Error(KEY);
+        throw new TypeError(KEY);
       },
+      "TypeError",
     ],
-    ["rejects", () => Promise.reject(new Error(KEY))],
-    ["never answers", () => new Promise(() => {})],
+    ["rejects", () => Promise.reject(new Error(KEY)), "Error"],
+    ["never answers", () => new Promise(() => {}), "TimeoutError"],
   ];
-  it.each(undecided)("that %s lets nobody in, and says no more", async (_, allow) => {
+  it.each(undecided)("that %s lets nobody in, and says no more", async (_, allow, kind) => {
+    const emitted = vi.spyOn(process, "emitWarning").mockReturnValue();
     const stage = new Stage({ allow });
     const answering = stage.gateway.fetch(new Request(ADDRESS + CANDLES));
     await stage.pass(10_000);
     const answer = await answering;
     expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "10"]);
     expect(await answer.text()).not.toContain(KEY);
+    expect(emitted.mock.calls).toEqual([
+      [
+        `The option allow of a gateway has failed with ${kind}`,
+        { type: "PairstreamWarning", code: "PAIRSTREAM_GATEWAY" },
+      ],
+    ]);
+    emitted.mockRestore();
     expect(stage.clock.pending).toBe(0);
     expect(stage.world.asked).toEqual([]);
   });
