@@ -101,8 +101,8 @@ const STANDARD_DECIMALS = 8;
 const MOST_DECIMALS = 22;
 
 /**
- * A datafeed for TradingView's Charting Library (Advanced Charts, Trading Platform): the pairs of a source in 13
- * resolutions, from seconds to months.
+ * A datafeed for TradingView's Charting Library (Advanced Charts, Trading Platform): the pairs of a source in all
+ * resolutions from `1S` to `6M`.
  *
  * What the chart holds after its bars, ticks and resets is the fold of the events. A tick replaces the last bar or
  * follows it. Where an older bar has changed, come late or gone, `onResetCacheNeeded` is called; the page has to call
