@@ -77,13 +77,14 @@ place of 2.3 %.
 **Closings where \`settle\` is no whole second.** They take 1.0 requests each, with 0.5, 1.234 and 1.999 s and four
 networks. One in ten minutes goes out up to 0.8 s later, so that its \`Date\` checks the clock.
 
-**The download.** Of 98.6 kB minified, which are 37.8 compressed, reading and judging ranges take 23 %, one call with its
+**The download.** Of 100 kB minified, which are 38.5 compressed, reading and judging ranges take 23 %, one call with its
 retries and the search for the key 16, checks of options and readers of answers 13, the client with the service's clock 12, when
 to poll and what to warn of 11, each subscriber's view and history 8, limits 5, the live book 4, and the rest 8. Each of them
 keeps a promise of docs/promises.md; nothing in it is compiled down. All names of properties made short would save 2.8 kB at
 most, and all words of errors 1.5. For 26 kB a third of it would have to go, and promises with it. A history that keeps what
 its pages have told, and a book that keeps what was covered before a row that is given up, have added 0.9 kB; the
-slow-down after a 429, and what an error tells of its causes, 0.4. All of the package
+slow-down after a 429, and what an error tells of its causes, 0.4; what a client says of polls that wait and of its store, one
+listener for a signal, and a search that steps back, 0.6. All of the package
 has the same parts and every operator and indicator.
 
 **The download of one indicator.** Of 5.2 kB before compression, sources other than the close take 1.7, the average 1.3,
