@@ -1,6 +1,6 @@
 import type { Subscriber, Subscription } from "rxjs";
 import { type ClientCore, type Priority, serviceNow } from "../client/core.js";
-import type { CallKind } from "../client/limits/quota.js";
+import { type CallKind, UNTHROTTLED } from "../client/limits/quota.js";
 import type { PolledFeed, RunningPoll } from "../client/metering.js";
 import { earliestTime, safeSendTimeFor, sendTimeFor } from "../client/service-clock.js";
 import { callAt, sleepUntil } from "../client/timers.js";
@@ -283,14 +283,13 @@ export class Poller<State> implements RunningPoll {
   }
 
   /** The first closing that no answer has proven, or the first refresh, after the present slot. */
-  #slotAfter(): Slot {
+  #slotAfter(stretch = this.#core.spending.pollThrottle()): Slot {
     const clock = this.#core.serviceClock();
     const now = earliestTime(clock, this.#core.scheduler.now());
     const { at, kind } = this.#slot;
     const before = this.#closed.epoch === clock.epoch ? this.#closed.at : -Infinity;
     const closed = kind === "close" ? at : before;
     const proven = Math.max(this.#known(this.#observedAt), this.#known(closed));
-    const stretch = this.#core.spending.pollThrottle();
     const next = nextSlot(this.#poll.schedule, proven, Math.max(this.#known(at), now), stretch);
     // A closing that is asked for no later serves a refresh just before it, too.
     if (next.kind === "close") return next;
@@ -300,9 +299,11 @@ export class Poller<State> implements RunningPoll {
 
   #nextSlot(): Slot {
     const next = this.#slotAfter();
-    // If the quota is spent, one poll at the start of the next period finds out whether it is back.
-    if (next.at !== Infinity) return next;
-    return { at: quotaProbeAt(this.#core, "counted"), kind: "close" };
+    // A period that begins brings units: no stretch outlasts the one that it spreads, or has nothing left of.
+    const probe = { at: quotaProbeAt(this.#core, "counted"), kind: "close" } as const;
+    if (next.at <= probe.at) return next;
+    const plain = this.#slotAfter(UNTHROTTLED);
+    return plain.at < probe.at ? probe : plain;
   }
 
   #slotAfterFailure(error: AnyPairstreamError): Slot {
