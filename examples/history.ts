@@ -25,7 +25,8 @@ await runProgram(async (args) => {
   try {
     const { pace } = options;
     const { client, pair } = openPlace(options.place, {
-      ...(store && { store: store.store }),
+      // The first trouble of the file ends the program, which says so itself.
+      ...(store && { store: store.store, warn: false }),
       ...(pace !== undefined && { rateLimit: { requests: 1, per: pace } }),
     });
     await run(client, { ...options.series, pairAddress: pair }, options, store);

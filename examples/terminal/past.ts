@@ -42,7 +42,7 @@ const CREATED = "2025-01-01";
 /** A client of a place, and its pair. */
 export function openPlace(
   place: PastPlace,
-  options: Pick<ClientOptions, "store" | "rateLimit"> = {},
+  options: Pick<ClientOptions, "store" | "rateLimit" | "warn"> = {},
 ): { client: Client; baseUrl: string; pair: string } {
   if (place.kind === "remote") {
     const { baseUrl, apiKey, pair } = place;
