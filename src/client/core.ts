@@ -169,7 +169,7 @@ export interface ClientCore {
    */
   walk<T>(walk: Walk<T>): AsyncIterableIterator<WalkStep<T>>;
   /** What the client has spent, and how to make the rest last. */
-  readonly spending: Pick<Spending, "resetsAt" | "join" | "pollThrottle" | "balance">;
+  readonly spending: Pick<Spending, "resetsAt" | "join" | "pollThrottle" | "wholeThrottle" | "balance">;
   /** Tells the listeners of `activity`, if there are any. */
   report(activity: ClientActivity): void;
   /** What meters see of the streams and collectors. */

@@ -1,6 +1,6 @@
 import type { Subscriber, Subscription } from "rxjs";
 import { type ClientCore, type Priority, serviceNow } from "../client/core.js";
-import { type CallKind, UNTHROTTLED } from "../client/limits/quota.js";
+import type { CallKind } from "../client/limits/quota.js";
 import type { PolledFeed, RunningPoll } from "../client/metering.js";
 import { earliestTime, safeSendTimeFor, sendTimeFor } from "../client/service-clock.js";
 import { callAt, sleepUntil } from "../client/timers.js";
@@ -70,6 +70,8 @@ export const UNASKED = { isFresh: false, isLate: false, failures: 0 };
 const ASKS = 2;
 /** A poll is late no sooner than so long after its slot, in ms: a request may wait for a whole second, to learn the clock. */
 const PATIENCE = 2_000;
+/** How long those who have had units of a period leave the next one to the others, in ms. */
+const TURN = 1_000;
 /** How wrong the first guess of the service's clock can be, in ms. */
 const CLOCK_SLACK = 2_000;
 
@@ -298,12 +300,14 @@ export class Poller<State> implements RunningPoll {
   }
 
   #nextSlot(): Slot {
-    const next = this.#slotAfter();
-    // A period that begins brings units: no stretch outlasts the one that it spreads, or has nothing left of.
-    const probe = { at: quotaProbeAt(this.#core, "counted"), kind: "close" } as const;
-    if (next.at <= probe.at) return next;
-    const plain = this.#slotAfter(UNTHROTTLED);
-    return plain.at < probe.at ? probe : plain;
+    const { spending } = this.#core;
+    const stretch = spending.pollThrottle();
+    const next = this.#slotAfter(stretch);
+    const probeAt = quotaProbeAt(this.#core, "counted");
+    if (stretch[next.kind] === 1 || next.at <= probeAt) return next;
+    // The next period brings all of its units, and polls are as far apart as these allow. Whoever got none of this one asks first.
+    const whole = this.#slotAfter(spending.wholeThrottle());
+    return whole.at >= probeAt + TURN ? whole : { at: probeAt + TURN, kind: "close" };
   }
 
   #slotAfterFailure(error: AnyPairstreamError): Slot {
