@@ -87,9 +87,9 @@ export interface ClientOptions {
     | ((
         message: string,
         trouble: {
-          /** The candles that are watched; absent for snipers. */
+          /** The candles that are watched; absent for snipers, and where the whole client is in trouble. */
           readonly series?: Series;
-          /** The pair that is watched. */
+          /** The pair that is watched; absent where the whole client is in trouble, such as with its store. */
           readonly pairAddress?: string;
           /** What went wrong; absent where nothing failed, such as when it is well again. */
           readonly error?: AnyPairstreamError;

@@ -65,7 +65,9 @@ describe("a client that more polls are due of than its rateLimit allows", () => 
     const { early, told } = await watching(8);
     expect(early).toBe(0);
     expect(told).toEqual([
-      expect.stringMatching(/^polls come late: \d wait now, .* rateLimit allows 2 in 1000 ms; more are due$/),
+      expect.stringMatching(
+        /^polls come late, as more are due than rateLimit allows \(2 in 1000 ms\): .* last minute, \d now$/,
+      ),
     ]);
   });
 
@@ -159,7 +161,7 @@ describe("a history", () => {
     );
     await world.clock.advanceTo(at("12:01:30"));
     expect(shown.filter((status) => status === "final").length).toBeGreaterThan(5);
-    expect(world.warnings).toMatchObject([{ message: expect.stringMatching(/^polls come late: /) }]);
+    expect(world.warnings).toMatchObject([{ message: expect.stringMatching(/^polls come late, /) }]);
     for (const each of [own, ...polls]) each.unsubscribe();
   });
 

@@ -10,6 +10,7 @@ import {
   mergeMap,
   type Observable,
   Subject,
+  Subscription,
   scan,
   startWith,
   tap,
@@ -126,13 +127,11 @@ export function natsSource(connection: NatsConnection, options: NatsSourceOption
       if (watch.fillGaps) throw new InvalidInputError("fillGaps", "false over NATS", "is true");
       return defer(() => {
         const key = keyOf(watch);
-        let told = () => {
-          told = () => {};
-          count(key, -1);
-        };
         count(key, 1);
-        const terms = { told: () => told(), check: refuseOther(asked) };
-        return candlesOf(connection, settings, watch, terms).pipe(finalize(terms.told));
+        const untilTold = new Subscription(() => count(key, -1));
+        const told = () => untilTold.unsubscribe();
+        const terms = { told, check: refuseOther(asked) };
+        return candlesOf(connection, settings, watch, terms).pipe(finalize(told));
       });
     },
     snipers: (asked) => looks(asked).pipe(mergeMap(({ events }) => events)),

@@ -1,3 +1,4 @@
+import fc from "fast-check";
 import { expect } from "vitest";
 import { type BackwardWalk, readBackward } from "../../../src/candles/read/backward.js";
 import { type FinalPart, readForward } from "../../../src/candles/read/forward.js";
@@ -257,3 +258,12 @@ function firstFrom(times: readonly number[], instant: number): number {
   }
   return low;
 }
+
+/** Any pages, in any order, some of which fail. */
+export const failingHabits = fc.record({
+  pageSize: fc.constantFrom(1_000, 300, 100),
+  order: fc.constantFrom("descending" as const, "ascending" as const, "shuffled" as const),
+  repeats: fc.boolean(),
+  isEager: fc.boolean(),
+  failures: fc.array(fc.nat(60), { maxLength: 12 }).map((list) => new Set(list)),
+});

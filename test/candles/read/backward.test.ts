@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { BackwardWalk } from "../../../src/candles/read/backward.js";
 import { FULL_PAGE } from "../../../src/candles/read/pages.js";
 import { NetworkError } from "../../../src/errors.js";
-import { archive, lastOf, minute, run, START, timesOf } from "./archive.js";
+import { archive, failingHabits, lastOf, minute, run, START, timesOf } from "./archive.js";
 
 describe("the newest candles of a series", () => {
   it.each([1, 2, 100, 990, 2_500])("are exactly %d, a request a full page", async (count) => {
@@ -122,18 +122,10 @@ describe("the newest candles of a series", () => {
     expect(asked.pages).toBeLessThanOrEqual(Math.ceil(1_300 / 79) + 6);
   });
 
-  const failing = fc.record({
-    pageSize: fc.constantFrom(1_000, 300, 100),
-    order: fc.constantFrom("descending" as const, "ascending" as const, "shuffled" as const),
-    repeats: fc.boolean(),
-    isEager: fc.boolean(),
-    failures: fc.array(fc.nat(60), { maxLength: 12 }).map((list) => new Set(list)),
-  });
-
   it("are each given once, on from where a failure struck, whatever the pages and their order", async () => {
     const times = [...run(0, 60, 300), ...run(18_000, 5_000), ...run(23_000, 30, 100)];
     await fc.assert(
-      fc.asyncProperty(failing, fc.integer({ min: 1, max: 5_090 }), async (habits, count) => {
+      fc.asyncProperty(failingHabits, fc.integer({ min: 1, max: 5_090 }), async (habits, count) => {
         const readOn = async (failures: ReadonlySet<number>) => {
           const shop = archive({ times, ...habits, createdAt: minute(0), failures });
           const walk: BackwardWalk = { parts: [] };

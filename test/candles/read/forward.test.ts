@@ -6,6 +6,7 @@ import { ContractError, NetworkError } from "../../../src/errors.js";
 import {
   archive,
   bounds,
+  failingHabits,
   type Habits,
   MINUTE,
   minute,
@@ -168,14 +169,6 @@ describe("a page of which nobody knows when it was made", () => {
 });
 
 describe("a walk that fails", () => {
-  const failing = fc.record({
-    pageSize: fc.constantFrom(1_000, 300, 100),
-    order: fc.constantFrom("descending" as const, "ascending" as const, "shuffled" as const),
-    repeats: fc.boolean(),
-    isEager: fc.boolean(),
-    failures: fc.array(fc.nat(60), { maxLength: 12 }).map((list) => new Set(list)),
-  });
-
   /** Reads a range to its end, on from where each failure struck. */
   async function readOn(habits: Habits, to: number) {
     const shop = archive(habits);
@@ -200,7 +193,7 @@ describe("a walk that fails", () => {
   it("goes on where it stood, with what it has been told: a failure costs a page, and itself", async () => {
     const times = [...run(0, 60, 300), ...run(18_000, 5_000), ...run(23_000, 30, 100)];
     await fc.assert(
-      fc.asyncProperty(failing, async (habits) => {
+      fc.asyncProperty(failingHabits, async (habits) => {
         const to = minute(26_100);
         const even = await readOn({ ...habits, times, failures: new Set() }, to);
         const { got, pages, failures } = await readOn({ times, ...habits }, to);

@@ -159,8 +159,8 @@ export class StoreKeeper {
     const now = scheduler.now();
     if (Math.abs(now - this.#warnedAt) >= WARNINGS_APART) {
       this.#warnedAt = now;
-      const next = operation === "write" ? "it writes again" : "the service is asked instead";
-      warn?.(`the store is in trouble: ${error.message}; ${next}`, error);
+      const next = operation === "read" ? "; the service is asked instead" : "";
+      warn?.(`the store is in trouble: ${error.message}${next}`, error);
     }
     report({
       type: "store",
