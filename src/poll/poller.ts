@@ -196,11 +196,9 @@ export class Poller<State> implements RunningPoll {
       const begun = scheduler.now();
       const step = await this.#poll.ask({ priority, at: this.#slot.at, signal, tell: this.#tell });
       this.#timer?.unsubscribe();
-      // What comes out of a cache once more is asked for again by the next slot, and that is enough.
-      const { isMore, again, observedAt = Infinity } = step;
-      const isCopy = asks === 0 && !isMore && again !== 0 && observedAt <= this.#observedAt;
+      const { isMore, again } = step;
       this.#observedAt = step.observedAt ?? this.#observedAt;
-      const due = isCopy ? undefined : this.#dueAgain(step, begun);
+      const due = this.#dueAgain(step, begun);
       const isSpent = !isMore && asks >= ASKS;
       // Of the last one nobody knows either when it was made: that is no answer.
       const isLost = isSpent && again === 0;

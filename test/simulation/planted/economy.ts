@@ -37,10 +37,10 @@ export const ECONOMY_FAULTS: readonly PlantedFault[] = [
   {
     name: "asks for each closing twice",
     file: "poll/poller.ts",
-    find: "const due = isCopy ? undefined : this.#dueAgain(step, begun);",
+    find: "const due = this.#dueAgain(step, begun);",
     replace:
       'const isOnce = asks === 0 && this.#slot.kind === "close";\n' +
-      "      const due = (isCopy ? undefined : this.#dueAgain(step, begun)) ?? (isOnce ? scheduler.now() : undefined);",
+      "      const due = this.#dueAgain(step, begun) ?? (isOnce ? scheduler.now() : undefined);",
     seeds: [2, 3],
   },
   {

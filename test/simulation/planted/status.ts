@@ -55,10 +55,10 @@ export const STATUS_FAULTS: readonly PlantedFault[] = [
   {
     name: "asks for each slot twice where the clocks of two machines differ",
     file: "poll/poller.ts",
-    find: "const due = isCopy ? undefined : this.#dueAgain(step, begun);",
+    find: "const due = this.#dueAgain(step, begun);",
     replace:
       "const isOnce = asks === 0 && this.#core.serviceClock().machines.length > 1;\n" +
-      "      const due = (isCopy ? undefined : this.#dueAgain(step, begun)) ?? (isOnce ? scheduler.now() : undefined);",
+      "      const due = this.#dueAgain(step, begun) ?? (isOnce ? scheduler.now() : undefined);",
     seeds: [13],
   },
   {
