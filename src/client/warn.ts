@@ -67,5 +67,5 @@ function nameOf(feed: PolledFeed): string {
 /** What a client says whose polls have waited for a minute. */
 export function overloadText(limit: RateLimit | undefined, waiting: number): string {
   const allowed = limit && `${limit.requests} in ${limit.per} ms`;
-  return `polls come late, as more are due than rateLimit allows (${allowed}): some have waited at any time of the last minute, ${waiting} now`;
+  return `polls have come late for a minute, as more are due than rateLimit allows (${allowed}); ${waiting} wait now`;
 }

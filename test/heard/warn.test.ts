@@ -66,7 +66,7 @@ describe("a client that more polls are due of than its rateLimit allows", () => 
     expect(early).toBe(0);
     expect(told).toEqual([
       expect.stringMatching(
-        /^polls come late, as more are due than rateLimit allows \(2 in 1000 ms\): .* last minute, \d now$/,
+        /^polls have come late for a minute, as more are due than rateLimit allows \(2 in 1000 ms\); \d wait now$/,
       ),
     ]);
   });
@@ -161,7 +161,7 @@ describe("a history", () => {
     );
     await world.clock.advanceTo(at("12:01:30"));
     expect(shown.filter((status) => status === "final").length).toBeGreaterThan(5);
-    expect(world.warnings).toMatchObject([{ message: expect.stringMatching(/^polls come late, /) }]);
+    expect(world.warnings).toMatchObject([{ message: expect.stringMatching(/^polls have come late /) }]);
     for (const each of [own, ...polls]) each.unsubscribe();
   });
 

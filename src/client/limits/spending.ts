@@ -87,9 +87,8 @@ export class Spending {
   /** How much longer they have to wait in a period that begins with all of its units. */
   wholeThrottle(): PollThrottle {
     if (this.#quota === undefined) return UNTHROTTLED;
-    const period = this.#ledgerNow(this.#quota).period + 1;
-    const ledger = { period, spent: 0, spentAhead: 0 };
-    return pollThrottle(ledger, this.#quota, this.#demands, this.#costs, period * this.#quota.per);
+    const whole = { period: 0, spent: 0, spentAhead: 0 };
+    return pollThrottle(whole, this.#quota, this.#demands, this.#costs, 0);
   }
 
   /** Moves what was spent to the period of a clock that has become known, or has jumped. */

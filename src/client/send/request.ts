@@ -207,29 +207,20 @@ export class Sender {
   }
 
   #failed(route: string, { why, cause: thrown, isStale, isUnsent, received: at }: NoAnswer): Failure {
-    if (why === "oversized") {
-      return { route, error: new ContractError([], `larger than ${MAX_BODY} bytes`), at };
-    }
-    const asked = `GET ${this.#pathOf(route)}`;
-    const unsent = "was not sent, as apiKey() gave no key";
-    if (why === "timeout") {
-      const { timeout } = this.settings;
-      const problem = isUnsent ? unsent : "was not answered in full";
-      const error = new TimeoutError(
-        `${asked} ${problem} within ${timeout} ms, the client's timeout`,
-        timeout,
-      );
-      return { route, error, at };
-    }
+    const { timeout } = this.settings;
     const cause = this.redact.cause(thrown);
-    return {
-      route,
-      error: new NetworkError(`${asked} ${isUnsent ? unsent : "got no answer"}${reasonsOf(cause)}`, {
-        cause,
-      }),
-      at,
-      isStale,
+    const asked = (problem: string) =>
+      `GET ${this.#pathOf(route)} ${isUnsent ? "was not sent, as apiKey() gave no key" : problem}`;
+    const errors = {
+      oversized: () => new ContractError([], `larger than ${MAX_BODY} bytes`),
+      timeout: () =>
+        new TimeoutError(
+          `${asked("was not answered in full")} within ${timeout} ms, the client's timeout`,
+          timeout,
+        ),
+      failure: () => new NetworkError(asked("got no answer") + reasonsOf(cause), { cause }),
     };
+    return { route, error: errors[why](), at, isStale };
   }
 
   #learn(answer: Answer): void {
