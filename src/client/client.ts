@@ -32,7 +32,7 @@ import { Keys } from "./send/keys.js";
 import { redactorWith } from "./send/redact.js";
 import { Sender } from "./send/request.js";
 import { mostPagesOf, pageFactsOf, walkOf, walkToLeave } from "./send/walk.js";
-import { overloadText, warnerOf } from "./warn.js";
+import { warnerOf } from "./warn.js";
 
 /**
  * Makes a client, which every stream and call uses. It opens no connection and sets no timer before the first call or
@@ -64,8 +64,8 @@ export function createClient(options: ClientOptions): Client {
   const feed = new ActivityFeed(redact);
   const warner = warnerOf(settings, redact);
   const keys = typeof apiKey === "string" ? undefined : new Keys(apiKey, finder);
-  const sender = new Sender(settings, feed, redact, keys, (waiting) =>
-    warner?.warn(overloadText(settings.rateLimit, waiting), undefined, undefined, 0),
+  const sender = new Sender(settings, feed, redact, keys, (text) =>
+    warner?.warn(text, undefined, undefined, 0),
   );
   const means: StoreMeans & Pick<ClientCore, "report"> = {
     service: settings.baseUrl,

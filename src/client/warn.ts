@@ -4,6 +4,7 @@ import { type AnyPairstreamError, ContractError } from "../errors.js";
 import { warnProcess } from "../warning.js";
 import type { Warner } from "./core.js";
 import type { RateLimit } from "./limits/places.js";
+import type { QuotaReport } from "./limits/spending.js";
 import type { PolledFeed } from "./metering.js";
 import type { ClientOptions } from "./options.js";
 import type { Redactor } from "./send/redact.js";
@@ -68,4 +69,11 @@ function nameOf(feed: PolledFeed): string {
 export function overloadText(limit: RateLimit | undefined, waiting: number): string {
   const allowed = limit && `${limit.requests} in ${limit.per} ms`;
   return `polls have come late for a minute, as more are due than rateLimit allows (${allowed}); ${waiting} wait now`;
+}
+
+/** What a client says whose quota does not pay for all polls at the end of candles. */
+export function shortageText({ units, spent, close, resetsAt }: QuotaReport): string {
+  const left = `of the quota's ${units} units ${Math.max(0, units - spent)} are left`;
+  const until = `${new Date(resetsAt).toISOString().slice(0, 19)}Z`;
+  return `closed candles come late: ${left} until ${until}, which pay for ${Math.floor(100 / close)} % of their polls`;
 }

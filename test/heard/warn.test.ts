@@ -76,6 +76,31 @@ describe("a client that more polls are due of than its rateLimit allows", () => 
   });
 });
 
+describe("a client whose quota does not pay for the closings", () => {
+  const units = (minutes: number) => ({ units: minutes * 150, per: 3_600_000 });
+  const watching = async (quota: ClientOptions["quota"]) => {
+    const world = market({ quota: quota! });
+    const streams = watchCandles(world.client, MINUTES).subscribe();
+    await world.clock.advanceTo(at("14:30:00"));
+    streams.unsubscribe();
+    return world.warnings.map(({ message }) => message);
+  };
+
+  it("says so once, with how many of them it pays for, and until when", async () => {
+    const told = await watching(units(20));
+    expect(told).toEqual([
+      expect.stringMatching(
+        /^closed candles come late: of the quota's 3000 units \d+ are left until 2024-01-05T13:00:00Z, which pay for \d+ % of their polls$/,
+      ),
+    ]);
+    expect(Number(/(\d+) %/.exec(told[0]!)![1])).toBeLessThan(50);
+  });
+
+  it("says nothing where it leaves out polls in between alone", async () => {
+    expect(await watching(units(90))).toEqual([]);
+  });
+});
+
 describe("a stream that has begun", () => {
   it("is in trouble after a minute, which is told once, and so is its end", async () => {
     const world = market();

@@ -20,7 +20,7 @@ export const DEFAULT_COSTS: Readonly<Record<CallKind, number>> = { ohlcv: 150, s
 
 /** The bounds of the service's time now. */
 type ServiceNow = () => ServiceTimeBounds;
-type QuotaReport = Omit<QuotaActivity, "type" | "at">;
+export type QuotaReport = Omit<QuotaActivity, "type" | "at">;
 
 /** A request without an answer yet. */
 interface Charge {

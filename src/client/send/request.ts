@@ -21,6 +21,7 @@ import {
   unknownClock,
 } from "../service-clock.js";
 import { sleepUntil } from "../timers.js";
+import { overloadText, shortageText } from "../warn.js";
 import { type Answer, attempt as attemptOnce, type NoAnswer } from "./attempt.js";
 import { backOff, delayAfter, hintOf, httpError } from "./failure.js";
 import type { Keys } from "./keys.js";
@@ -65,20 +66,25 @@ export class Sender {
     private readonly activity: ActivityFeed,
     private readonly redact: Redactor,
     private readonly keys: Keys | undefined,
-    overloaded: (waiting: number) => void,
+    say: (text: string) => void,
   ) {
     const { scheduler, rateLimit, quota } = settings;
     this.#budget = new Budget(
       scheduler,
       rateLimit,
       (told) => activity.emit(() => ({ type: "throttled", at: scheduler.now(), ...told })),
-      overloaded,
+      (waiting) => say(overloadText(rateLimit, waiting)),
     );
     this.#start = (priority, signal, begin) => this.#budget.start(priority, signal, begin);
     const serviceNow = () => serviceTimeBounds(this.clock, scheduler.now());
-    this.spending = new Spending(quota, serviceNow, (told) =>
-      activity.emit(() => ({ type: "quota", at: scheduler.now(), ...told })),
-    );
+    let isShort = false;
+    this.spending = new Spending(quota, serviceNow, (told) => {
+      activity.emit(() => ({ type: "quota", at: scheduler.now(), ...told }));
+      // Where none is left at all, each stream says so itself.
+      if (isShort || told.close === 1 || told.close === Infinity) return;
+      isShort = true;
+      say(shortageText(told));
+    });
   }
 
   async send<T>(ask: Call<T>): Promise<CallResult<T>> {
