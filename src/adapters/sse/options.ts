@@ -55,8 +55,9 @@ export function checkReceiverOptions(url: string | URL, options: GatewaySourceOp
     throw refused("warn", "a function, or false", warn);
   }
   checkScheduler(scheduler);
+  const checked = checkUrl(url);
   return {
-    url: checkUrl(url),
+    url: checked,
     fetch,
     headers: checkHeaders(options.headers),
     silence:
@@ -64,7 +65,7 @@ export function checkReceiverOptions(url: string | URL, options: GatewaySourceOp
         ? undefined
         : checkNumber("silence", silence, { min: 1, max: LONGEST_DELAY, unit: "ms" }),
     scheduler,
-    outage: new Outage(warn),
+    outage: new Outage(checked, warn),
   };
 }
 

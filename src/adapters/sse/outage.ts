@@ -5,13 +5,18 @@ const LASTING = 3;
 
 /** Says once that a gateway cannot be reached, for all streams of a source, and once that it is well again. */
 export class Outage {
+  readonly #url: string;
   readonly #warn: (message: string) => void;
   /** The streams that have lost it. */
   readonly #lost = new Set<object>();
   #isSaid = false;
 
-  /** `warn`: as in the options of the source. */
-  constructor(warn: ((message: string) => void) | false = (message) => warnProcess(message, "STREAM")) {
+  /** `url`: of the gateway. `warn`: as in the options of the source. */
+  constructor(
+    url: string,
+    warn: ((message: string) => void) | false = (message) => warnProcess(message, "STREAM"),
+  ) {
+    this.#url = url;
     this.#warn = warn === false ? () => {} : warn;
   }
 
@@ -29,7 +34,7 @@ export class Outage {
   hear(stream: object): void {
     if (!this.#lost.delete(stream) || this.#lost.size > 0 || !this.#isSaid) return;
     this.#isSaid = false;
-    this.#warn("the gateway is reached again");
+    this.#warn(`${this.#url} is reached again`);
   }
 
   /** A stream is over. */

@@ -25,7 +25,8 @@ export function errorOfRefusal(
   const known = named && fromWireError(named);
   if (known !== undefined && !(known instanceof HttpError && known.status === status)) return known;
   const answered = `${address} answered with status ${status}`;
-  const message = named === undefined ? answered : `${sentenceOf(named)} (${answered})`;
+  const message =
+    named === undefined ? `${answered}, and not as a gateway does` : `${sentenceOf(named)} (${answered})`;
   const body = printableLines(text).slice(0, LONGEST_BODY);
   if (status === 401 || status === 403) return new AuthenticationError(message, status, body);
   if (status !== 429) return new HttpError(message, status, body);

@@ -298,7 +298,8 @@ describe("gatewaySource", () => {
     const options = { fetch: gateway.fetch, scheduler: gateway.clock };
     received(options, `${URL_OF_GATEWAY}?token=hush`).subscribe((event) => events.push(event));
     await gateway.asks(1);
-    expect(events).toMatchObject([{ lastError: { message: `${URL_OF_GATEWAY} answered with status 500` } }]);
+    const message = `${URL_OF_GATEWAY} answered with status 500, and not as a gateway does`;
+    expect(events).toMatchObject([{ lastError: { message } }]);
   });
 });
 

@@ -173,7 +173,11 @@ describe("a connection that breaks", () => {
     gateway.answer = () => new Response("busy", { status: 429, headers: { "retry-after": "7" } });
     const seen = await gateway.receive();
     expect(statuses(seen)[0]!.lastError).toEqual(
-      new RateLimitError(`${URL_OF_GATEWAY} answered with status 429`, "busy", 7_000),
+      new RateLimitError(
+        `${URL_OF_GATEWAY} answered with status 429, and not as a gateway does`,
+        "busy",
+        7_000,
+      ),
     );
     await gateway.pass(6_999);
     expect(gateway.asked).toHaveLength(1);
@@ -229,7 +233,7 @@ describe("warn", () => {
     ]);
     gateway.answer = undefined;
     await gateway.pass(60_000);
-    expect(said.slice(1)).toEqual(["the gateway is reached again"]);
+    expect(said.slice(1)).toEqual([`${URL_OF_GATEWAY} is reached again`]);
     seen.subscription.unsubscribe();
   });
 
