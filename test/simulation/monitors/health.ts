@@ -28,8 +28,8 @@ export function roundTrip({ plan }: RunLog): number {
   return 2 * Math.min(LONGEST_WAY, Math.round(base + spread));
 }
 
-/** Whether the client's quota leaves its polls alone: what it stretches is not due. */
-export function affordsPolls({ plan }: RunLog): boolean {
+/** Whether the client's quota, and what histories leave of it, let its polls alone: what it stretches is not due. */
+export function affordsPolls({ plan, exchanges }: RunLog): boolean {
   const { quota } = plan.world.client;
   if (quota === undefined) return true;
   const candles = plan.feeds.reduce(
@@ -43,5 +43,11 @@ export function affordsPolls({ plan }: RunLog): boolean {
         : sum,
     0,
   );
-  return candles + snipers <= SHARE * quota.units;
+  const histories = new Map<number, number>();
+  for (const { sent, priority } of exchanges) {
+    const period = Math.floor(sent / quota.per);
+    if (priority === "history") histories.set(period, (histories.get(period) ?? 0) + UNITS.candles);
+  }
+  const polls = candles + snipers;
+  return polls <= SHARE * quota.units && polls + Math.max(0, ...histories.values()) <= quota.units;
 }
