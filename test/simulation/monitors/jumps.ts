@@ -1,7 +1,10 @@
 import { hasFalseDate } from "../exchanges.js";
 import type { Monitor } from "./monitor.js";
 
-/** A cause shows in one of so many last answers with a `Date`: a jump takes two of them, and the way back as many again. */
+/**
+ * A cause shows in one of so many last answers with a `Date`: a jump takes two of them, and the way back as many again. What a
+ * cache gives once more shows none.
+ */
 const RECENT = 8;
 
 /** Promise 11: neither machines whose clocks differ nor a cache is a clock that jumps, whatever its answers tell of their age. */
@@ -13,8 +16,9 @@ export const watchJumps: Monitor = ({ told, activities }, context) => {
     // The answer by which it jumps is told of right after.
     const heard = told.slice(0, order + 1).filter(({ headers }) => headers.date !== undefined);
     const recent = heard.slice(-RECENT);
+    const made = heard.filter(({ old }) => old === 0).slice(-RECENT);
     // A copy was made by the machine's clock as it was then.
-    const first = Math.min(at, ...recent.map(({ sent, old }) => sent - old));
+    const first = Math.min(at, ...[...recent, ...made].map(({ sent, old }) => sent - old));
     const isWayBack = isOfLie;
     isOfLie = recent.some(hasFalseDate);
     if (isOfLie || isWayBack || context.clockWasSet(first, at)) continue;
