@@ -42,7 +42,11 @@ export async function listen(
   options: ListenOptions,
 ): Promise<Listening> {
   if (typeof service?.fetch !== "function") {
-    throw new InvalidInputError("service", "a service made by createPairService", "has no method fetch");
+    throw new InvalidInputError(
+      "service",
+      "a service made by createPairService, or another object with its fetch",
+      "has no method fetch",
+    );
   }
   if (options !== undefined) checkNames(options, ["port", "hostname"]);
   const port = checkNumber("port", options?.port, { min: 0, max: 65_535, integer: true });
