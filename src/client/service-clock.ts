@@ -136,11 +136,10 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     return ofMachines(clock, [seen]);
   }
   const gaps = before.machines.map((machine) => gapBetween(machine, seen));
-  const least = Math.min(...gaps);
-  const own = gaps.indexOf(least);
+  const own = gaps.indexOf(Math.min(...gaps));
   const isCopy = heard !== undefined && sent >= heard.received + 1_000;
   const apart = gapBetween(asOf(before.machines[own]!, received), seen);
-  if (isCopy ? least <= 0 : apart <= ONE_CLOCK) {
+  if (apart <= (isCopy ? 0 : ONE_CLOCK)) {
     // Where it fits several nobody knows whose it is, and it tells of none.
     const isShared = gaps.filter((gap) => gap <= 0).length > 1;
     clock.isConfirmed = true;
@@ -165,8 +164,7 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     clock.isContradicted = true;
     return clock;
   }
-  const both = intersection(agreeing, seen);
-  const added = both.low <= both.high ? machineWithin(both, agreeing, seen) : seen;
+  const added = gapBetween(agreeing, seen) <= 0 ? updatedMachine(agreeing, seen, clock) : seen;
   clock.doubted = [];
   clock.isConfirmed = true;
   clock.shortest = length;
@@ -185,18 +183,14 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
 function updatedMachine(machine: Machine, seen: Machine, clock: ServiceClock): Machine {
   let { low, high } = intersection(machine, seen);
   if (low > high) {
-    const width = Math.max(NARROW, shortestOf(clock), machine.high - machine.low);
+    const width = Math.max(NARROW, clock.shortest, machine.high - machine.low);
     const left = intersection(asOf(machine, seen.lowAt), seen);
     if (low === seen.low) high = Math.min(left.high, low + width);
     else low = Math.max(left.low, high - width);
   }
-  return machineWithin({ low, high }, machine, seen);
-}
-
-/** A machine of such bounds. They are proven as of the instant at which what one of the two proved, less the drift since, says the same. */
-function machineWithin({ low, high }: Bounds, ...both: readonly Machine[]): Machine {
-  const lowAt = Math.max(...both.map((one) => one.lowAt + (one.low - low) / FASTEST_DRIFT));
-  const highAt = Math.max(...both.map((one) => one.highAt + (high - one.high) / FASTEST_DRIFT));
+  // Either bound holds as of when what one of the two has proven says the same, less the drift since.
+  const lowAt = Math.max(...[machine, seen].map((one) => one.lowAt + (one.low - low) / FASTEST_DRIFT));
+  const highAt = Math.max(...[machine, seen].map((one) => one.highAt + (high - one.high) / FASTEST_DRIFT));
   return { low, lowAt, high, highAt, unseen: 0 };
 }
 
@@ -231,11 +225,6 @@ function madeAfter({ sent, received, age }: RoundTrip): number {
   return Math.min(sent, received) - (age === undefined ? 0 : (age + 1) * 1_000);
 }
 
-/** The shortest round trip, as far as any is known. */
-function shortestOf({ shortest }: ServiceClock): number {
-  return shortest === Infinity ? 0 : shortest;
-}
-
 /** Follows quick trips at once and slow ones slowly. A trip in which the scheduler's clock was set, or stood, tells nothing. */
 function quickOf(usual: number, took: number): number {
   if (took < 0 || took > LONGEST_TRIP) return usual;
@@ -259,8 +248,7 @@ export function earliestAnswerTime(clock: ServiceClock, trip: RoundTrip): number
 }
 
 /** The service's time at an instant of the scheduler's, at least. */
-export function earliestTime({ machines }: ServiceClock, now: number): number {
-  const [machine] = machines;
+export function earliestTime({ machines: [machine] }: ServiceClock, now: number): number {
   // Without any, the scheduler's clock stands in.
   return machine === undefined ? now : now + asOf(machine, now).low;
 }
@@ -306,11 +294,11 @@ export function sendTimeFor(clock: ServiceClock, target: number, next = Infinity
   // For so much of a second an answer may be of either machine, and narrows nothing.
   const shared = isAlone ? 0 : Math.max(0, machine.high + 1_000 - ahead.low);
   const isWide = ({ low, high }: Bounds) => high - low > shared + narrow;
-  const shortest = shortestOf(clock);
+  const shortest = clock.shortest === Infinity ? 0 : clock.shortest;
   const low = Math.min(machine.low, machine.high - Math.max(NARROW, shortest));
   const aim = shortest / 2 + (isWide(machine) ? middle(machine) : low);
   if (target % 1_000 === 0 && isAlone) return Math.ceil(target - aim);
-  const isOld = machine.low - asOf(machine, safe).low > LATE;
+  const isOld = FASTEST_DRIFT * (safe - machine.lowAt) > LATE;
   const isVague = isOld || isWide(machine) || (shared > 0 && isWide(ahead));
   const isUntold = shared > 0 && Math.max(machine.unseen, ahead.unseen) >= UNSEEN;
   if (!isVague && !isUntold) return safe;
