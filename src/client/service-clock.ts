@@ -24,15 +24,11 @@ interface Bounds {
   readonly high: number;
 }
 
-/** What one `Date` tells. */
-interface Dated extends Bounds {
-  readonly date: number;
-}
-
 /** One of the clocks that answers come from. */
 interface Machine extends Bounds {
-  /** How far ahead it was at least, as of an instant of the scheduler's. As clocks drift that holds for less and less. */
-  readonly proven: { readonly low: number; readonly at: number };
+  /** As of which instants of the scheduler's its bounds are proven. As clocks drift they hold for less and less. */
+  readonly lowAt: number;
+  readonly highAt: number;
   /** How many answers have come since one that fits no other machine. */
   readonly unseen: number;
 }
@@ -47,8 +43,8 @@ export interface ServiceClock {
   readonly bounds: Bounds | undefined;
   /** Machines that have answered lately, the one furthest behind first. */
   readonly machines: readonly Machine[];
-  /** What an answer told that fits none of them. Once another one agrees there is a new machine, or the clock has jumped. */
-  readonly doubted: Dated | undefined;
+  /** What the last two answers told that fit none of them. Once another one agrees there is a new machine, or the clock has jumped. */
+  readonly doubted: readonly Machine[];
   /** The Dates of the last answers, and when they came: one that comes again a second later is that of a copy. */
   readonly heard: readonly { readonly date: number; readonly received: number }[];
   /** Whether the last `Date` contradicts what is known. It proves nothing until another answer agrees with either. */
@@ -68,7 +64,7 @@ export interface ServiceClock {
 export const unknownClock: ServiceClock = {
   bounds: undefined,
   machines: [],
-  doubted: undefined,
+  doubted: [],
   heard: [],
   isContradicted: false,
   isConfirmed: false,
@@ -82,8 +78,8 @@ export const unknownClock: ServiceClock = {
 const REMEMBERED = 64;
 /** Once so many answers have not shown a machine alone, the next request is to find out whether it still answers. */
 const UNSEEN = 4;
-/** Bounds that contradict each other by no more than this, in ms, are of one clock; by more, of two. */
-const ONE_CLOCK = 250;
+/** An answer that contradicts a machine by no more than this, in ms, and what clocks drift, is its own: a `Date` may be as wrong. */
+const ONE_CLOCK = 20;
 /** Bounds no further apart than this, in ms, are those of several machines; by more, the clock has jumped. */
 const SKEW = 2_500;
 /** Clocks that differ by no more than this, in ms, confirm each other. */
@@ -122,7 +118,14 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     if (known === undefined) clock.isConfirmed = true;
     return clock;
   }
-  const seen: Dated = { low: date - received, high: date + 1_000 - madeAfter(trip), date };
+  const made = madeAfter(trip);
+  const seen: Machine = {
+    low: date - received,
+    lowAt: received,
+    high: date + 1_000 - made,
+    highAt: made,
+    unseen: 0,
+  };
   clock.isContradicted = false;
   // A cache may hide the age of its copies.
   const heard = before.heard.find((one) => one.date === date);
@@ -130,73 +133,73 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   if (known === undefined) {
     clock.isConfirmed = seen.low <= NEAR && seen.high >= -NEAR;
     clock.epoch += 1;
-    return ofMachines(clock, [machineOf(seen, received)]);
+    return ofMachines(clock, [seen]);
   }
   const gaps = before.machines.map((machine) => gapBetween(machine, seen));
-  const least = Math.min(...gaps);
-  const own = gaps.indexOf(least);
+  const own = gaps.indexOf(Math.min(...gaps));
   const isCopy = heard !== undefined && sent >= heard.received + 1_000;
-  if (least <= (isCopy ? 0 : ONE_CLOCK)) {
+  const apart = gapBetween(asOf(before.machines[own]!, received), seen);
+  if (apart <= (isCopy ? 0 : ONE_CLOCK)) {
     // Where it fits several nobody knows whose it is, and it tells of none.
     const isShared = gaps.filter((gap) => gap <= 0).length > 1;
     clock.isConfirmed = true;
-    if (doubted !== undefined && gapBetween(known, doubted) > SKEW) clock.doubted = undefined;
+    clock.doubted = doubted.filter((one) => gapBetween(known, one) <= SKEW);
     const machines = before.machines.map((machine, at) => {
       if (at !== own || isShared) return { ...machine, unseen: machine.unseen + 1 };
       if (isCopy && gaps.length === 1) return machine;
-      if (seen.high >= provenLow(machine, madeAfter(trip))) return updatedMachine(machine, seen, trip, clock);
-      // No drift explains it: the clock was set.
+      if (apart <= 0) return updatedMachine(machine, seen, clock);
+      if (seen.low > machine.high) return { ...machine, unseen: 0 };
+      // The clock may have been set back, and what was proven of it holds no more.
       clock.shortest = length;
-      return machineOf(seen, received);
+      return seen;
     });
     return ofMachines(clock, machines);
   }
   const behind = known.high - seen.high;
   if (heard !== undefined && behind > 0 && behind <= OLDEST_COPY) return clock;
   const isFar = gapBetween(known, seen) > SKEW;
-  const gap = doubted === undefined ? Infinity : gapBetween(doubted, seen);
-  if (gap > (isFar ? SKEW : 0)) {
-    clock.doubted = seen;
+  const agreeing = doubted.find((one) => gapBetween(one, seen) <= (isFar ? SKEW : 0));
+  if (agreeing === undefined) {
+    clock.doubted = [seen, ...doubted.slice(0, 1)];
     clock.isContradicted = true;
     return clock;
   }
-  const added = machineOf(gap <= 0 ? intersection(doubted!, seen) : seen, received);
-  clock.doubted = undefined;
+  const added = gapBetween(agreeing, seen) <= 0 ? updatedMachine(agreeing, seen, clock) : seen;
+  clock.doubted = [];
   clock.isConfirmed = true;
+  clock.shortest = length;
   if (!isFar) {
     const others = before.machines.map((machine) => withoutAnswersOf(added, machine, clock.roundTrip));
     return ofMachines(clock, [...others, added]);
   }
   clock.epoch += 1;
-  clock.shortest = length;
   return ofMachines(clock, [added]);
 }
 
-function machineOf({ low, high }: Bounds, at: number): Machine {
-  return { low, high, proven: { low, at }, unseen: 0 };
-}
-
 /**
- * The machine after one of its answers. Honest bounds are no narrower than the shortest round trip. Narrower ones tell that
- * the clocks have drifted apart: the newest answer is right, and the bounds slide along.
+ * The machine after one of its answers. Where that contradicts its bounds the clocks have drifted apart: the newest answer is
+ * right, and the bounds slide along, as far as clocks drift.
  */
-function updatedMachine(machine: Machine, seen: Bounds, trip: RoundTrip, clock: ServiceClock): Machine {
-  const shortest = shortestOf(clock);
+function updatedMachine(machine: Machine, seen: Machine, clock: ServiceClock): Machine {
   let { low, high } = intersection(machine, seen);
-  if (high - low < Math.max(1, shortest)) {
-    const width = Math.max(NARROW, shortest, low > high ? machine.high - machine.low : 0);
-    if (low === seen.low) high = Math.min(seen.high, low + width);
-    else low = Math.max(seen.low, high - width);
+  if (low > high) {
+    const width = Math.max(NARROW, clock.shortest, machine.high - machine.low);
+    const left = intersection(asOf(machine, seen.lowAt), seen);
+    if (low === seen.low) high = Math.min(left.high, low + width);
+    else low = Math.max(left.low, high - width);
   }
-  const isNewer = seen.low > provenLow(machine, madeAfter(trip));
-  return { low, high, proven: isNewer ? { low: seen.low, at: trip.received } : machine.proven, unseen: 0 };
+  // Either bound holds as of when what one of the two has proven says the same, less the drift since.
+  const lowAt = Math.max(...[machine, seen].map((one) => one.lowAt + (one.low - low) / FASTEST_DRIFT));
+  const highAt = Math.max(...[machine, seen].map((one) => one.highAt + (high - one.high) / FASTEST_DRIFT));
+  return { low, lowAt, high, highAt, unseen: 0 };
 }
 
-/** A machine without what answers of one ahead of it may have told: its own keep within a second of its upper bound. */
-function withoutAnswersOf(ahead: Machine, machine: Machine, roundTrip: number): Machine {
-  if (ahead.low < machine.high) return machine;
-  const low = Math.min(machine.low, machine.high - 1_000 - 2 * roundTrip);
-  return { ...machine, low, proven: { low: Math.min(machine.proven.low, low), at: machine.proven.at } };
+/** A machine without what answers of another one may have told: of its bounds the one that sets the two apart is surely its own. */
+function withoutAnswersOf(other: Bounds, machine: Machine, roundTrip: number): Machine {
+  const width = 1_000 + 2 * roundTrip;
+  if (other.low >= machine.high) return { ...machine, low: Math.min(machine.low, machine.high - width) };
+  if (other.high <= machine.low) return { ...machine, high: Math.max(machine.high, machine.low + width) };
+  return machine;
 }
 
 /** Goes by these machines, but for those that are forgotten. */
@@ -209,20 +212,17 @@ function ofMachines(clock: Draft, known: readonly Machine[]): ServiceClock {
   return clock;
 }
 
-/** How far a machine is ahead at least, at an instant of the scheduler's; without any, the scheduler's clock stands in. */
-function provenLow(machine: Machine | undefined, now: number): number {
-  if (machine === undefined) return 0;
-  return machine.proven.low - FASTEST_DRIFT * Math.max(0, now - machine.proven.at);
+/** What is proven of a machine by an instant of the scheduler's. */
+function asOf({ low, lowAt, high, highAt }: Machine, now: number): Bounds {
+  return {
+    low: low - FASTEST_DRIFT * Math.max(0, now - lowAt),
+    high: high + FASTEST_DRIFT * Math.max(0, now - highAt),
+  };
 }
 
 /** The service made the answer after this instant, by the scheduler. If its clock was set back meanwhile, the start lies ahead. */
 function madeAfter({ sent, received, age }: RoundTrip): number {
   return Math.min(sent, received) - (age === undefined ? 0 : (age + 1) * 1_000);
-}
-
-/** The shortest round trip, as far as any is known. */
-function shortestOf({ shortest }: ServiceClock): number {
-  return shortest === Infinity ? 0 : shortest;
 }
 
 /** Follows quick trips at once and slow ones slowly. A trip in which the scheduler's clock was set, or stood, tells nothing. */
@@ -248,8 +248,9 @@ export function earliestAnswerTime(clock: ServiceClock, trip: RoundTrip): number
 }
 
 /** The service's time at an instant of the scheduler's, at least. */
-export function earliestTime({ machines }: ServiceClock, now: number): number {
-  return now + provenLow(machines[0], now);
+export function earliestTime({ machines: [machine] }: ServiceClock, now: number): number {
+  // Without any, the scheduler's clock stands in.
+  return machine === undefined ? now : now + asOf(machine, now).low;
 }
 
 /** The same; and when a request sent then arrives, at most. */
@@ -272,9 +273,9 @@ function middle({ low, high }: Bounds): number {
  * When to send a request, by the scheduler, so that its answer comes just after `target` by the service's clock.
  *
  * If a `Date` can prove that the answer came after `target`: for the middle of the bounds while they are wide, as the
- * answer then halves them, and for their low side once they are narrow, 20 ms below their high one at least: so far clocks may
- * drift before it comes too early. Both are half the shortest round trip early. The low bound is that of an answer, which took
- * its way back, so the request still arrives after `target`.
+ * answer then halves them, and for their low side once they are narrow, below their high one by a round trip, and 20 ms at
+ * least: so far clocks may drift before it comes too early. Both are half the shortest round trip early. The low bound is that
+ * of an answer, which took its way back, so the request still arrives after `target`.
  *
  * If only the bounds can prove it: safely after. If they are wide, or were not proven for long, the request goes out
  * later still, to arrive as a second begins, where its `Date` narrows them. Of two machines less than a second apart it
@@ -293,15 +294,17 @@ export function sendTimeFor(clock: ServiceClock, target: number, next = Infinity
   // For so much of a second an answer may be of either machine, and narrows nothing.
   const shared = isAlone ? 0 : Math.max(0, machine.high + 1_000 - ahead.low);
   const isWide = ({ low, high }: Bounds) => high - low > shared + narrow;
-  const low = Math.min(machine.low, machine.high - NARROW);
-  const aim = shortestOf(clock) / 2 + (isWide(machine) ? middle(machine) : low);
+  const shortest = clock.shortest === Infinity ? 0 : clock.shortest;
+  const low = Math.min(machine.low, machine.high - Math.max(NARROW, shortest));
+  const aim = shortest / 2 + (isWide(machine) ? middle(machine) : low);
   if (target % 1_000 === 0 && isAlone) return Math.ceil(target - aim);
-  const isOld = machine.low - provenLow(machine, safe) > LATE;
+  const isOld = FASTEST_DRIFT * (safe - machine.lowAt) > LATE;
   const isVague = isOld || isWide(machine) || (shared > 0 && isWide(ahead));
   const isUntold = shared > 0 && Math.max(machine.unseen, ahead.unseen) >= UNSEEN;
   if (!isVague && !isUntold) return safe;
   // The rest of the second begins where the one ahead has surely begun it, and ends before the other one may have.
-  const late = shared === 0 ? aim : isWide(ahead) ? machine.high + narrow : ahead.low - 1;
+  const begun = isWide(ahead) ? machine.high + narrow : Infinity;
+  const late = shared === 0 ? aim : Math.min(begun, ahead.low - 1);
   const narrowing = Math.ceil(Math.ceil((safe + late) / 1_000) * 1_000 - late);
   const apart = next - target;
   const most = Math.min(apart % 1_000 === 0 ? apart : apart / 2, isVague ? apart : shared + narrow);
@@ -311,8 +314,8 @@ export function sendTimeFor(clock: ServiceClock, target: number, next = Infinity
 /** The first instant, by the scheduler, at which a request may go out whose answer surely comes after `target`. */
 export function safeSendTimeFor({ machines: [machine] }: ServiceClock, target: number): number {
   if (machine === undefined) return target;
-  const at = target - machine.proven.low;
-  const drift = FASTEST_DRIFT * Math.max(0, at - machine.proven.at);
+  const at = target - machine.low;
+  const drift = FASTEST_DRIFT * Math.max(0, at - machine.lowAt);
   return Math.ceil(at + drift / (1 - FASTEST_DRIFT));
 }
 

@@ -120,6 +120,51 @@ describe("the service's clock", () => {
     });
   });
 
+  const pauses = fc.integer({ min: 0, max: 5_000 });
+  const answers = fc.array(fc.tuple(pauses, fc.nat({ max: 30 }), fc.nat({ max: 30 })), { maxLength: 60 });
+
+  it("of a machine is not pulled further along by another one ahead of it than clocks drift", () => {
+    const skews = fc.integer({ min: 20, max: 900 });
+    fc.assert(
+      fc.property(offsets, skews, answers, (offset, skew, list) => {
+        // Just before a second ends and just after one has begun its bounds are the narrowest.
+        const known = [-10, 10].map((phase) => exchange(NOW + phase - offset, 5, 5, offset).trip);
+        let clock = known.reduce(learn, unknownClock);
+        const { received, high } = { ...known[1]!, ...clock.bounds! };
+        let now = received;
+        for (const [pause, there, back] of list) {
+          const { trip } = exchange(now + pause, there, back, offset + skew);
+          now = trip.received;
+          clock = learn(clock, trip);
+          expect(clock.bounds!.low).toBeLessThanOrEqual(high + 1e-4 * (now - received) + 0.01);
+        }
+      }),
+    );
+  });
+
+  it("of two machines half a second apart holds that of both, once they are told apart", () => {
+    const skews = fc.integer({ min: 500, max: 900 });
+    fc.assert(
+      fc.property(offsets, skews, fc.integer({ min: 1, max: 1e9 }), (offset, skew, seed) => {
+        let [clock, now, state] = [unknownClock, NOW, seed];
+        const draw = (below: number) => {
+          state = (state * 48_271) % 2_147_483_647;
+          return state % below;
+        };
+        for (let turn = 0; turn < 250; turn += 1) {
+          const ahead = draw(2) * skew;
+          const { trip } = exchange(now + draw(60_000), draw(30), draw(30), offset + ahead);
+          now = trip.received;
+          clock = learn(clock, trip);
+          if (turn < 150) continue;
+          expect(clock.machines).toHaveLength(2);
+          expect(clock.bounds!.low).toBeLessThanOrEqual(offset);
+          expect(clock.bounds!.high).toBeGreaterThanOrEqual(offset + skew);
+        }
+      }),
+    );
+  });
+
   it.each([600, 700, 766, 800])(
     "of two machines that are %i ms apart is not that of the one ahead",
     (skew) => {

@@ -85,8 +85,10 @@ describe("an answer that contradicts the bounds", () => {
   const own = trip(0);
 
   it.each([
-    [-1_250, 1, false, 1],
-    [-1_251, 1, true, 2],
+    [-1_020, 1, false, 1],
+    [-1_021, 1, true, 2],
+    [1_020, 1, false, 1],
+    [1_021, 1, true, 2],
     [3_500, 1, true, 2],
     [3_501, 2, true, 1],
   ])("by its Date %i ms ahead, and one a second later", (ahead, epoch, isContradicted, machines) => {
@@ -124,8 +126,13 @@ describe("an answer that contradicts the bounds", () => {
     const list = [trip(0, { took }), trip(840, { took }), trip(3_000, { took })];
     const { machines } = learned(...list, trip(3_000, { took, sent: 1_000 }));
     expect(machines).toMatchObject([
-      { low: -80, high: 1_000, proven: { low: -80 } },
+      { low: -80, high: 1_000 },
       { low: 2_960, high: 4_000 },
+    ]);
+    const behind = learned(...list.slice(0, 2), trip(-1_060, { took }), trip(-1_060, { took, sent: 1_000 }));
+    expect(behind.machines).toMatchObject([
+      { low: -1_100, high: -60 },
+      { low: 800, high: 1_880 },
     ]);
   });
 });
@@ -167,28 +174,38 @@ describe("a machine", () => {
   const slidBy = (ahead: number, sent: number) =>
     learned(trip(0, { took: 40 }), trip(ahead, { sent, took: 40 })).machines[0]!;
 
-  it("keeps bounds that are as wide as the shortest trip", () => {
+  it("keeps what answers leave, however little", () => {
     expect(slidBy(1_000, 10_000)).toMatchObject({ low: 960, high: 1_000 });
+    expect(slidBy(1_040, 10_000)).toMatchObject({ low: 1_000, high: 1_000 });
+    expect(slidBy(-1_040, 10_000)).toMatchObject({ low: -40, high: -40 });
   });
 
-  it("slides along where the newest answer leaves less", () => {
-    expect(slidBy(1_010, 10_000)).toMatchObject({ low: 970, high: 1_010 });
-    expect(slidBy(1_040, 10_000)).toMatchObject({ low: 1_000, high: 1_040 });
+  it("slides along where nothing is left, no further than clocks may have drifted", () => {
+    expect(slidBy(1_050, 300_000).low).toBe(1_010);
+    expect(slidBy(1_050, 300_000).high).toBeCloseTo(1_000 + 30);
+    expect(slidBy(-1_050, 300_000).low).toBeCloseTo(-40 - 30);
+    expect(slidBy(-1_050, 300_000).high).toBe(-50);
   });
 
-  it("slides as wide as it is where nothing is left", () => {
-    expect(slidBy(1_140, 2_220_000)).toMatchObject({ low: 1_100, high: 2_140 });
+  it("slides as wide as it is, as wide as a trip at least", () => {
+    expect(slidBy(1_140, 12_000_000)).toMatchObject({ low: 1_100, high: 2_140 });
+    const narrow = [trip(0, { took: 40 }), trip(1_030, { sent: 1_000, took: 40 })];
+    const slid = learned(...narrow, trip(1_140, { sent: 12_000_000, took: 40 })).machines[0]!;
+    expect([slid.low, slid.high]).toEqual([1_100, 1_140]);
   });
 
-  it("slides back by what clocks may have drifted, and begins anew where it was set back by more", () => {
-    expect(slidBy(-1_050, 600_000)).toMatchObject({ low: -1_090, high: -50, proven: { low: -40, at: 40 } });
-    expect(slidBy(-1_110, 600_000)).toMatchObject({ low: -1_150, high: -110, proven: { low: -1_150 } });
+  it("begins anew where it was set back by little, and learns nothing of as little ahead", () => {
+    expect(slidBy(-1_110, 600_000)).toMatchObject({ low: -1_150, high: -110 });
+    expect(slidBy(1_110, 600_000)).toMatchObject({ low: -40, high: 1_000 });
   });
 
   it("keeps what is proven of it until a later answer proves more by then", () => {
-    const prove = (ahead: number) => slidBy(ahead, 1_000_000).proven;
-    expect(prove(-101)).toEqual({ low: -40, at: 40 });
-    expect(prove(-99)).toEqual({ low: -139, at: 1_000_040 });
+    const proven = (ahead: number) => {
+      const clock = learned(trip(0, { took: 40 }), trip(ahead, { sent: 1_000_000, took: 40 }));
+      return serviceTimeBounds(clock, 1_000_040).earliest - 1_000_040;
+    };
+    expect(proven(-101)).toBeCloseTo(-140, 6);
+    expect(proven(-99)).toBeCloseTo(-139, 6);
   });
 });
 

@@ -189,6 +189,21 @@ describe("clocks that drift apart by 100 ppm", () => {
     );
   });
 
+  it.each([1e-4, -1e-4])("are no two machines, however long nobody has looked: %d", (drift) => {
+    const pauses = fc.array(fc.integer({ min: 1_000, max: 14_400_000 }), { minLength: 40, maxLength: 80 });
+    fc.assert(
+      fc.property(offsets, pauses, (offset, list) => {
+        let [clock, now] = [learned(offset), NOW];
+        for (const pause of list) {
+          const trip = exchange(now + pause, offset + drift * (now + pause - NOW));
+          clock = learn(clock, trip);
+          expect([clock.machines.length, clock.epoch, clock.isContradicted]).toEqual([1, 1, false]);
+          now = trip.received;
+        }
+      }),
+    );
+  });
+
   it.each([1e-4, -1e-4])(
     "ask twice for at most one closing in 10 ms of drift, over short ways too: %d",
     (drift) => {

@@ -45,16 +45,6 @@ const KNOWN_FAULTS: readonly KnownFault[] = [
     shows: { "16 lateness": [7010] },
   },
   {
-    name: "two machines less than a second apart that pull one clock along",
-    reason:
-      "Answers that contradict the bounds by up to 250 ms are taken for those of the same clock. Where polls come at such parts of " +
-      "a second that none contradicts them by more, the bounds slide from one machine to the other, and back.",
-    sees:
-      "Closes come up to 0.6 s early by the machine that is behind, never before the end of the interval by the other one. " +
-      "Where the bounds slide back and forth, some take two requests.",
-    shows: { "4 lives": [1098] },
-  },
-  {
     name: "copies of one second that look like a second machine",
     reason:
       "A cache hides how old its copies are. Those that come within a second of their answer seem to say that its second is not " +
