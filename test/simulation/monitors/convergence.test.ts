@@ -377,6 +377,17 @@ describe("evidence", () => {
     expect(isExcused([without(9, 0, { asked })], at(0))).toBe(false);
   });
 
+  it("counts two answers that are cut before the pair's first interval where the ranges begin with that", () => {
+    const asked = { ...lookAt(9).asked, from: at(0) };
+    const cut = (minute: number) => without(minute, 0, { asked, faults: ["dropped"] });
+    const isExcused = (list: readonly Look[], bornAt: number) =>
+      wasAnswered(list, at(0), undefined, { ...finality, bornAt });
+    expect(isExcused([cut(9)], at(0))).toBe(false);
+    expect(isExcused([cut(9), cut(10)], at(0))).toBe(true);
+    expect(isExcused([cut(9), cut(10)], at(-1))).toBe(false);
+    expect(isExcused([without(9, 0, { asked }), without(10, 0, { asked })], at(0))).toBe(false);
+  });
+
   it("holds a final candle to the answers for good", () => {
     const old = { ...candleOf(3), close: 2 };
     const looks = [lookAt(4, { rows: new Map([[at(3), [old]]]) }), lookAt(9)];

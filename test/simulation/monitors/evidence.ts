@@ -82,9 +82,10 @@ export function wasAnswered(
         (isBroken || isForGood(look)) && look.rows.get(timestamp)?.some((row) => isSameCandle(row, has)),
     );
   }
-  const isFirstBroken = (look: Look) => timestamp === bornAt && look.broken.has(timestamp);
+  // Before the first interval there is no margin to ask with: there a row that is broken tells, and an answer that may be cut.
+  const tellsOfFirst = (look: Look) => timestamp === bornAt && (look.broken.has(timestamp) || !isGood(look));
   const absent = about.filter(
-    (look) => (asksFor(look, timestamp, intervals) || isFirstBroken(look)) && !look.rows.has(timestamp),
+    (look) => (asksFor(look, timestamp, intervals) || tellsOfFirst(look)) && !look.rows.has(timestamp),
   );
   // By machines whose clocks differ a copy may seem to be that much younger where its cache hides how old it is.
   const seemsMadeAt = ({ answeredAt, old, hidesAge }: Look) =>
