@@ -8,7 +8,6 @@ import { PairstreamError } from "../../errors.js";
 import { APART } from "../../poll/apart.js";
 import type { Tell } from "../../poll/teller.js";
 import type { Intervals } from "../../timeframe.js";
-import { isApart } from "./evidence.js";
 
 export interface ReadOptions {
   readonly priority: Priority;
@@ -90,7 +89,7 @@ export class Beginning {
    * notice of the start may have given a copy of what a later start has answered.
    */
   noteAnswer(start: number, first: number, at: number): void {
-    this.#mayBeCopy = first >= this.#answered && start < this.#answered && !isApart(at, this.#answeredAt);
+    this.#mayBeCopy = first >= this.#answered && start < this.#answered && at < this.#answeredAt + APART;
     this.#answeredAt = at;
     if (this.#mayBeCopy) return;
     this.#answered = Math.min(this.#answered, start);
