@@ -81,7 +81,7 @@ export async function readBackward(
     const { anchors } = book;
     const kept = toldUntil(walk, to);
     const begin = Math.max(startOfRange(intervals, walk.stride, to, earliest()), lastOf(walk));
-    const asked = { from: begin, to, anchors, searchUntil: to, ...limitOf(walk.stride, missing) };
+    const asked = { from: begin, to, anchors, stale, searchUntil: to, ...limitOf(walk.stride, missing) };
     page = kept ?? (await pages.read(asked, options));
     if (page === undefined || page.to < to) {
       if (page?.candles.length) walk.told = [...(walk.told ?? []), page];
@@ -140,6 +140,7 @@ export async function readBackward(
       return parts;
     } else {
       silentAt ??= page.at;
+      stale += 1;
       await pause(APART);
     }
   }

@@ -1,9 +1,11 @@
 import type { ClientCore, Priority } from "../../client/core.js";
 import type { PairFacts } from "../../client/known-pairs.js";
+import { sleepUntil } from "../../client/timers.js";
 import type { Series, Timeframe } from "../../contract/model.js";
 import { ohlcvRoute, snipersRoute } from "../../contract/routes.js";
 import { mostRows, readOhlcvBody, readSniperBody } from "../../contract/wire.js";
 import { PairstreamError } from "../../errors.js";
+import { APART } from "../../poll/apart.js";
 import type { Tell } from "../../poll/teller.js";
 import type { Intervals } from "../../timeframe.js";
 
@@ -44,6 +46,9 @@ export class Beginning {
   /** The earliest start that has answered, and the latest that came back empty although rows follow. */
   #answered = Infinity;
   #hidden = -Infinity;
+  /** When an answer with rows was last made, and whether it may be a copy. */
+  #answeredAt = -Infinity;
+  #mayBeCopy = false;
 
   constructor(core: ClientCore, series: Series<Timeframe>, intervals: Intervals) {
     this.#core = core;
@@ -79,8 +84,14 @@ export class Beginning {
     return start >= Math.min(this.#answered, reached);
   }
 
-  /** Takes note that a range from `start` on has answered with rows. */
-  noteAnswer(start: number): void {
+  /**
+   * Takes note that a range from `start` on has answered with rows from `first` on, at `at`: unless a cache that takes no
+   * notice of the start may have given a copy of what a later start has answered.
+   */
+  noteAnswer(start: number, first: number, at: number): void {
+    this.#mayBeCopy = first >= this.#answered && start < this.#answered && at < this.#answeredAt + APART;
+    this.#answeredAt = at;
+    if (this.#mayBeCopy) return;
     this.#answered = Math.min(this.#answered, start);
     if (start <= this.#hidden) this.#hidden = -Infinity;
   }
@@ -98,7 +109,7 @@ export class Beginning {
 
   /** From where to ask for what begins at `start` to get an answer; `anchor`: a known candle after that, which it has to show. */
   answeringFrom(start: number, anchor: number | undefined): number {
-    const isReached = anchor !== undefined && this.#answered <= anchor;
+    const isReached = this.#answered <= (anchor ?? start);
     return Math.max(start, this.#opening ?? start, isReached ? this.#answered : start);
   }
 
@@ -109,6 +120,7 @@ export class Beginning {
   async seek({ start, end, at, isSilent, known }: Sought, options: ReadOptions): Promise<void> {
     await this.learnCreation(at, options);
     const { createdIn } = this;
+    const { scheduler } = this.#core;
     /** Whether the service has any row from there on to show; `to`: another end, where a cache may know the answer to this one. */
     const answers = async (from: number, to = end) =>
       from >= start && from < end && (await this.#ask(from, to, options)).hasRows;
@@ -121,11 +133,14 @@ export class Beginning {
     for (const by of [-1, 0, 1]) {
       let from = this.#intervals.shift(createdIn, by);
       if ((isSilent && from === start) || !(await answers(from))) continue;
-      // That a start is hidden counts once it has been so twice.
-      for (let back = by; back > -1; back -= 1) {
+      // That a start is hidden counts once it has been so twice, and that it is not once no copy can have said so.
+      for (let mayCopy = by < 1; from >= createdIn; ) {
+        if (!mayCopy) await sleepUntil(scheduler, scheduler.now() + APART, options.signal);
         const before = this.#intervals.shift(from, -1);
         if (!(await answers(before, this.#intervals.shift(end, 1)))) break;
-        from = before;
+        if (!this.#mayBeCopy) from = before;
+        else if (!mayCopy) return;
+        mayCopy = false;
       }
       this.#open(from);
       return;
@@ -183,7 +198,8 @@ export class Beginning {
       // Of the first candle that shows only the start itself answers.
       this.#hidden = before;
     }
-    let answered = this.#answered < end ? this.#answered : Infinity;
+    // What answered once may have been a copy.
+    let answered = (await answers(this.#answered)) ? this.#answered : Infinity;
     let hidden = Math.max(from, this.#hidden);
     for (let back = 2; answered === Infinity; back *= STRIDE) {
       const start = shift(end, -back);
@@ -214,7 +230,7 @@ export class Beginning {
 
   /** Asks for a row more than it needs: the newest may be that of an end which belongs to the range. */
   async #ask(start: number, end: number, { priority, signal, tell }: ReadOptions, limit = 2) {
-    const { value } = await this.#core.send({
+    const { value, observedAt } = await this.#core.send({
       route: ohlcvRoute({ ...this.#series, from: start, to: end, limit }),
       priority,
       signal,
@@ -229,7 +245,7 @@ export class Beginning {
         return { shown, hasRows: places.some((place) => place >= first && place < end) };
       },
     });
-    if (value.hasRows) this.noteAnswer(start);
+    if (value.hasRows) this.noteAnswer(start, Math.min(...value.shown), observedAt);
     return value;
   }
 }

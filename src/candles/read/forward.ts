@@ -52,7 +52,7 @@ export async function* readForward(
   if (begin < EARLIEST) await pages.beginning.learnCreation(serviceNow(core), options);
   for (let end = until(); book.finalUntil < end; end = until()) {
     const { finalUntil: from, anchors } = book;
-    const page = await walk.next(book, { from, to: end, anchors }, options);
+    const page = await walk.next(book, { from, to: end, anchors, stale }, options);
     onAnswer?.(page.at);
     const judgement = await judgedWithLosses(pages, rules, book, page, query, options);
     const { changes, doubt, isGone } = judgement;

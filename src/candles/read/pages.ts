@@ -67,6 +67,8 @@ export interface Wanted {
    * tell of, from the end of the range on or from its beginning on; `undefined` where none knows which. Default: all is read.
    */
   readonly mostCandles?: number;
+  /** How many answers in a row were too old: every other one is asked for one row less, as a cache answers the same with the same. */
+  readonly stale?: number;
   /** Up to where the series is searched for where the range shows nothing; default: its end. */
   readonly searchUntil?: number;
 }
@@ -136,11 +138,10 @@ export class SeriesPages {
   ask(wanted: Wanted, options: ReadOptions): Promise<Page | undefined>;
   /** What the service shows of a range. */
   async ask(wanted: Wanted, { priority, signal, tell }: ReadOptions): Promise<Page | undefined> {
-    const { anchors, endAt, mostCandles } = wanted;
-    let { from } = wanted;
+    const { anchors, endAt, mostCandles, stale = 0 } = wanted;
+    let { from, to } = wanted;
     const intervals = this.#intervals;
     const start = this.#startOf(wanted);
-    let { to } = wanted;
     const end = () => intervals.shift(Math.max(to, anchors.at(-1) ?? to), 1);
     const isIn = (timestamp: number) => timestamp >= from && timestamp < to;
     const isWanted = (place: number | undefined) => place === undefined || isIn(place);
@@ -155,6 +156,8 @@ export class SeriesPages {
     let [isAscending, isDescending] = [true, true];
     let last: number | undefined;
     const read: PageFacts[] = [];
+    const toldBy = (next?: PageFacts) =>
+      mostCandles === undefined ? undefined : toldOf(intervals, { from, to }, read, next);
     let told: Span | undefined;
     let failure: PairstreamError | undefined;
     const walk = this.#core.walk({
@@ -162,7 +165,7 @@ export class SeriesPages {
         // A request may wait for the rate limit until its range has no end in the present any more.
         if (cursor === undefined && endAt !== undefined) to = Math.max(to, endAt(now));
         // One more as its end may be counted in, and one as a full page may promise a next one.
-        const limit = Math.min(MAX_LIMIT, intervals.count(start, end()) + 2);
+        const limit = Math.min(MAX_LIMIT, intervals.count(start, end()) + 2) - (stale % 2);
         return ohlcvRoute({ ...this.#series, from: start, to: end(), limit, cursor });
       },
       priority,
@@ -181,8 +184,7 @@ export class SeriesPages {
     try {
       for await (const { value, observedAt, epoch, isInDoubt: isDoubtful, cursor } of walk) {
         // Of a page nobody may know when it was made: what those before it have told is certain.
-        if (isDoubtful && mostCandles !== undefined)
-          told = toldOf(intervals, { from, to }, read, value.served);
+        if (isDoubtful) told = toldBy(value.served);
         if (told !== undefined) break;
         first ??= { at: observedAt, epoch };
         isInDoubt ||= isDoubtful;
@@ -198,13 +200,13 @@ export class SeriesPages {
         }
         // What lies beside the range is not asked for.
         refusal ??= value.refused.find((_, at) => isWanted(value.places[at]!.key))?.error;
-        if (value.served.rows > 0) this.beginning.noteAnswer(start);
+        if (value.served.rows > 0) this.beginning.noteAnswer(start, value.served.first, observedAt);
         read.push(value.served);
         // Where rows run from the newest to one before the range, all of the range has been shown, wherever the cursor leads.
         const isPast = isDescending && last !== undefined && last < start;
         if (isPast && rows.some(({ timestamp }) => timestamp >= start && timestamp < end())) break;
         if (cursor === undefined || rows.length < (mostCandles ?? Infinity)) continue;
-        told = toldOf(intervals, { from, to }, read);
+        told = toldBy();
         if (told === undefined) return undefined;
         break;
       }
@@ -215,7 +217,7 @@ export class SeriesPages {
         refusal ??= error;
       } else {
         failure = error;
-        told = mostCandles === undefined ? undefined : toldOf(intervals, { from, to }, read);
+        told = toldBy();
         if (told === undefined) throw error;
       }
     }

@@ -181,11 +181,30 @@ describe("a range that starts before the pair's creation", () => {
   it.each(bounds)("is not where a cache shows what lies after what it is asked for: %o", async (bound) => {
     const all = [minute(100), minute(200)];
     const series = { network: "devnet" } as const;
-    const habits: Habits = { times: all, series, ...bound, keeps: 60_000, ignoresEnd: true };
+    const habits: Habits = { times: all, series, ...bound, keeps: 60_000, ignores: "toDate" };
     const shop = archive(habits);
     await partsOf(habits, minute(197), minute(203), shop);
     await partsOf(habits, minute(191), minute(197), shop);
     expect((await partsOf(habits, minute(50), minute(203), shop)).got).toEqual(all);
+  });
+
+  it("is not where a cache shows the answer to a later start", async () => {
+    const read = (to: number, from: number, anchors: number[] = []) =>
+      pages.read({ from: minute(from), to: minute(to), anchors }, { priority: "refresh", signal });
+    const { signal } = new AbortController();
+    const habits = { ...strict, createdAt, keeps: 3_000, ignores: "fromDate" } as const;
+    const { newPages, wait } = archive(habits, minute(5_010));
+    const pages = newPages();
+    await read(5_010, 5_002);
+    const { candles } = await read(5_010, 4_990);
+    expect(candles.map(({ timestamp }) => timestamp)).toEqual(run(5_001, 9));
+    await wait(3_000);
+    expect(
+      await pages.ask(
+        { from: minute(4_990), to: minute(5_010), anchors: [] },
+        { priority: "refresh", signal },
+      ),
+    ).toMatchObject({ isEmpty: true, mayHide: true });
   });
 
   it("hides nothing of a market that is silent for less than a quarter of its age", async () => {

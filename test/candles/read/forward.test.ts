@@ -8,6 +8,7 @@ import {
   bounds,
   failingHabits,
   type Habits,
+  lastOf,
   MINUTE,
   minute,
   NOW,
@@ -206,6 +207,17 @@ describe("a walk that fails", () => {
 });
 
 describe("a silence at the beginning of a range", () => {
+  it("is confirmed in seconds, though a cache gives the answer to the same question for a minute", async () => {
+    for (const read of [
+      (habits: Habits) => partsOf(habits, minute(50), minute(105)),
+      (habits: Habits) => lastOf(habits, 100, minute(105)),
+    ]) {
+      const { got, took } = await read({ times: run(100, 5), createdAt: null, keeps: 60_000 });
+      expect(got).toEqual(run(100, 5));
+      expect(took()).toBeLessThanOrEqual(5_000);
+    }
+  });
+
   it("before a pair was created hides none of its candles, where the end moves there meanwhile", async () => {
     const createdAt = minute(2_000) + 20_000;
     const { forward } = archive({ times: run(2_000, 10), strictBefore: minute(2_000), createdAt });
