@@ -14,8 +14,9 @@ export const MISSED_AFTER = 2.25;
 export type Pulse = Heard | "dead";
 
 /**
- * Asks the collector of a feed every `every` ms. If no answer comes within half of that, it asks again a quarter of it later. It
- * tells of each answer, and of each question from the second one on that has none.
+ * Asks the collector of a feed every `every` ms. If no answer comes within half of that, it asks again a quarter of it later, but
+ * only once: all readers of a dead collector ask, and the next one has to come up meanwhile. It tells of each answer, and of each
+ * question from the second one on that has none.
  */
 export function pulseOf(
   connection: NatsConnection,
@@ -41,7 +42,7 @@ export function pulseOf(
         failures += 1;
       }
       if (subscriber.closed) return;
-      timer = callAt(scheduler, scheduler.now() + (failures === 0 ? every : every / 4), () => void ask());
+      timer = callAt(scheduler, scheduler.now() + (failures === 1 ? every / 4 : every), () => void ask());
       if (failures === 0 || failures >= QUESTIONS) subscriber.next(pulse);
     };
     void ask();

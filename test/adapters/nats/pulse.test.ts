@@ -30,22 +30,28 @@ const ALIVE = JSON.stringify({ epoch: 3, number: 7 });
 
 it("tells of each answer, and of each question from the second one on that has none", async () => {
   const { clock, asked, told } = stage([ALIVE, undefined, undefined, undefined, ALIVE, ALIVE]);
-  await clock.advanceTo(4_999);
-  expect(asked).toEqual([0, 1_000, 1_750, 2_500, 3_250, 4_250]);
+  await clock.advanceTo(5_999);
+  expect(asked).toEqual([0, 1_000, 1_750, 3_250, 4_750, 5_750]);
   const alive = { epoch: 3, number: 7 };
   expect(told).toEqual([
     [0, alive],
     [2_250, "dead"],
-    [3_000, "dead"],
-    [3_250, alive],
-    [4_250, alive],
+    [3_750, "dead"],
+    [4_750, alive],
+    [5_750, alive],
   ]);
 });
 
 it("takes one for dead that works on the feed no more, and one whose answer is none", async () => {
   const { clock, told } = stage(["", "", "poison", JSON.stringify({ epoch: -1 })]);
-  await clock.advanceTo(999);
+  await clock.advanceTo(2_999);
   expect(told.map(([, pulse]) => pulse)).toEqual(["dead", "dead", "dead"]);
+});
+
+it("asks a dead collector no more often than one that lives", async () => {
+  const { clock, asked } = stage(Array.from({ length: 99 }, () => ""));
+  await clock.advanceTo(60_000);
+  expect(asked.length).toBeLessThanOrEqual(62);
 });
 
 it("asks no more once nobody wants to know, also where an answer is on its way", async () => {
