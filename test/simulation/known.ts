@@ -27,16 +27,6 @@ const KNOWN_FAULTS: readonly KnownFault[] = [
     shows: { "9 slots": [1988] },
   },
   {
-    name: "a beginning that three answers hide for no reason",
-    reason:
-      "The service answers two thirds of all questions with nothing, and shows from one start on what it does not show from the " +
-      "start before that, a second apart. A history of the next minute writes to the store that there is nothing before.",
-    sees:
-      "The first candle of the pair is missing from each history that this client reads within the next minute. With a store it " +
-      "is missing from all that come after, too.",
-    shows: { "5 convergence": [1497] },
-  },
-  {
     name: "a close that is not live although nothing newer follows at once",
     reason:
       "An answer takes three seconds, and tells of less than is closed when it comes. The next one, sent at once, is silent, " +

@@ -83,7 +83,8 @@ export function wasAnswered(
     );
   }
   // Before the first interval there is no margin to ask with: there a row that is broken tells, and an answer that may be cut.
-  const tellsOfFirst = (look: Look) => timestamp === bornAt && (look.broken.has(timestamp) || !isGood(look));
+  const isCut = (look: Look) => !isGood(look) && look.rows.size > 0;
+  const tellsOfFirst = (look: Look) => timestamp === bornAt && (look.broken.has(timestamp) || isCut(look));
   const absent = about.filter(
     (look) => (asksFor(look, timestamp, intervals) || tellsOfFirst(look)) && !look.rows.has(timestamp),
   );
