@@ -80,7 +80,7 @@ export interface ClientOptions {
   /**
    * Gets a message, on one line and without the key, when a stream is in trouble, and when it is well again: once a trouble,
    * and once for all who share its poll. A stream that has not begun is in trouble with its first attempt that fails, or
-   * after 10 s without an answer; later a minute counts. Once each it says that polls wait for `rateLimit`, and that a `quota`
+   * after 10 s without an answer; later a minute counts. It also says that polls wait for `rateLimit`, and that a `quota`
    * does not pay for all closes. `false`: no messages. Default: a warning of the process, at most ten a minute, or
    * `console.warn` where there is none. A replay is silent. See the document about errors.
    */

@@ -136,10 +136,12 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     return ofMachines(clock, [seen]);
   }
   const gaps = before.machines.map((machine) => gapBetween(machine, seen));
-  const own = gaps.indexOf(Math.min(...gaps));
+  const drifted = before.machines.map((machine) => gapBetween(asOf(machine, received), seen));
+  const apart = Math.min(...drifted);
+  const own = drifted.indexOf(apart);
   const isCopy = heard !== undefined && sent >= heard.received + 1_000;
-  const apart = gapBetween(asOf(before.machines[own]!, received), seen);
-  if (apart <= (isCopy ? 0 : ONE_CLOCK)) {
+  // However long nobody has looked: what is further off takes two answers.
+  if (apart <= (isCopy ? 0 : ONE_CLOCK) && gaps[own]! <= SKEW) {
     // Where it fits several nobody knows whose it is, and it tells of none.
     const isShared = gaps.filter((gap) => gap <= 0).length > 1;
     clock.isConfirmed = true;

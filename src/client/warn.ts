@@ -73,7 +73,7 @@ export function overloadText(limit: RateLimit | undefined, waiting: number): str
 
 /** What a client says whose quota does not pay for all polls at the end of candles. */
 export function shortageText({ units, spent, close, resetsAt }: QuotaReport): string {
-  const left = `of the quota's ${units} units ${Math.max(0, units - spent)} are left`;
+  const left = `of the quota's ${units} units ${Math.floor(Math.max(0, units - spent))} are left`;
   const until = `${new Date(resetsAt).toISOString().slice(0, 19)}Z`;
   return `closed candles come late: ${left} until ${until}, which pay for ${Math.floor(100 / close)} % of their polls`;
 }

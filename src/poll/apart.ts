@@ -1,2 +1,8 @@
 /** Two answers count as two if the service made them so far apart, in ms: a cache repeats one answer. */
 export const APART = 1_000;
+/** As clocks drift, what is certain of the service's fades: answers may seem so much less apart than they are, in ms. */
+const FADED = 0.5;
+
+export function isApart(at: number, before: number, by = APART): boolean {
+  return at >= before + by - FADED;
+}

@@ -233,6 +233,19 @@ describe("clocks that drift apart by 100 ppm", () => {
   );
 });
 
+it("believes no Date beyond what two machines may differ by for the drift of a day alone", () => {
+  fc.assert(
+    fc.property(offsets, fc.integer({ min: 3_600, max: 9_000 }), (offset, off) => {
+      const clock = learned(offset);
+      const sent = NOW + 86_400_000;
+      const wrong = learn(clock, exchange(sent, offset + off));
+      expect(wrong.isContradicted).toBe(true);
+      const right = learn(wrong, exchange(sent + 10_000, offset));
+      expect([right.isContradicted, right.epoch]).toEqual([false, clock.epoch]);
+    }),
+  );
+});
+
 it("is as certain after the machine slept during a request as before it", () => {
   const clock = learned(7_000);
   const trip = { sent: NOW, received: NOW + 3_600_000, date: dateAt(NOW + 20 + 7_000) };

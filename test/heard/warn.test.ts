@@ -96,6 +96,18 @@ describe("a client whose quota does not pay for the closings", () => {
     expect(Number(/(\d+) %/.exec(told[0]!)![1])).toBeLessThan(50);
   });
 
+  it("says so in the period after one of which nothing was left", async () => {
+    const world = market({ quota: units(20) });
+    const page = { ...MINUTES, fromDate: at("11:00:00"), toDate: at("11:30:00") };
+    for (let call = 0; call < 20; call += 1) void world.client.ohlcvPage(page);
+    await world.clock.advanceBy(1_000);
+    const stream = watchCandles(world.client, MINUTES).subscribe();
+    await world.clock.advanceTo(at("14:30:00"));
+    stream.unsubscribe();
+    const told = world.warnings.filter(({ message }) => message.startsWith("closed candles come late"));
+    expect(told.map(({ message }) => /until (\S+),/.exec(message)![1])).toEqual(["2024-01-05T14:00:00Z"]);
+  });
+
   it("says nothing where it leaves out polls in between alone", async () => {
     expect(await watching(units(90))).toEqual([]);
   });

@@ -1,12 +1,11 @@
 import type { ClientCore } from "../../client/core.js";
 import { sleepUntil } from "../../client/timers.js";
-import { APART } from "../../poll/apart.js";
+import { APART, isApart } from "../../poll/apart.js";
 import { type CandleRules, windowStart } from "../rules.js";
 import { ASKS, judgedWithLosses, type Losses, notWhole, pauseAfterStale } from "./asking.js";
 import { EARLIEST } from "./beginning.js";
 import { emptyBook } from "./book.js";
 import { type Counted, stillWanted } from "./counted.js";
-import { isApart } from "./evidence.js";
 import type { FinalPart, ForwardOptions } from "./forward.js";
 import { pauseFor } from "./judge.js";
 import { FULL_PAGE, type Page, type ReadOptions, type SeriesPages } from "./pages.js";
@@ -98,7 +97,6 @@ export async function readBackward(
       await pause(pauseAfterStale(stale));
       continue;
     }
-    stale = 0;
     // What lies before the first row is read with the next range.
     const inRange = page.candles.filter(({ timestamp }) => timestamp >= from);
     const start = Math.min(inRange[0]?.timestamp ?? to, page.broken[0] ?? to);
@@ -128,9 +126,11 @@ export async function readBackward(
       const first = candles.length < inRange.length ? candles[0]!.timestamp : start;
       parts.unshift({ from: first, to, candles, ...common });
       book = emptyBook(first, anchorsOf());
+      stale = 0;
       walk.stride = strideToFind(stride, page, stillWanted(query, parts, intervals));
       silentAt = undefined;
     } else if (from > earliest()) {
+      stale = 0;
       // The row that it should have shown is gone, and what was told up to there may be, too.
       if (from === lastOf(walk)) walk.told = [];
       await pages.beginning.learnCreation(page.at, options);

@@ -5,7 +5,7 @@ import type { Series, Timeframe } from "../../contract/model.js";
 import { ohlcvRoute, snipersRoute } from "../../contract/routes.js";
 import { mostRows, readOhlcvBody, readSniperBody } from "../../contract/wire.js";
 import { PairstreamError } from "../../errors.js";
-import { APART } from "../../poll/apart.js";
+import { APART, isApart } from "../../poll/apart.js";
 import type { Tell } from "../../poll/teller.js";
 import type { Intervals } from "../../timeframe.js";
 
@@ -89,7 +89,7 @@ export class Beginning {
    * notice of the start may have given a copy of what a later start has answered.
    */
   noteAnswer(start: number, first: number, at: number): void {
-    this.#mayBeCopy = first >= this.#answered && start < this.#answered && at < this.#answeredAt + APART;
+    this.#mayBeCopy = first >= this.#answered && start < this.#answered && !isApart(at, this.#answeredAt);
     this.#answeredAt = at;
     if (this.#mayBeCopy) return;
     this.#answered = Math.min(this.#answered, start);

@@ -1,8 +1,9 @@
 import type { Candle } from "../../contract/model.js";
+import { isApart } from "../../poll/apart.js";
 import { type Span, withoutSpan } from "../../spans.js";
 import { type CandleStatus, isSame, laterOf } from "../event.js";
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
-import { type BrokenRow, isApart } from "./evidence.js";
+import type { BrokenRow } from "./evidence.js";
 import type { Page } from "./pages.js";
 
 /** What one answer changed about one candle. */

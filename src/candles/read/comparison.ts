@@ -1,10 +1,10 @@
 import type { Candle } from "../../contract/model.js";
+import { isApart } from "../../poll/apart.js";
 import type { CandleStatus } from "../event.js";
 import type { CandleRules } from "../rules.js";
 import { type CandleBook, type CandleChange, type CandleEntry, changeOf, NONE_BROKEN } from "./book.js";
 import {
   type BrokenRow,
-  isApart,
   isGone,
   mayBeReadYet,
   mayShowSoon,

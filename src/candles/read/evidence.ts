@@ -1,17 +1,11 @@
-import { APART } from "../../poll/apart.js";
+import { APART, isApart } from "../../poll/apart.js";
 import type { CandleRules } from "../rules.js";
 import type { Page } from "./pages.js";
 
-/** As clocks drift, what is certain of the service's fades: answers may seem so much less apart than they are, in ms. */
-const FADED = 0.5;
 /** The newest candle may be missing as a machine lags: it is gone after so long, in ms, or after an interval if that is longer. */
 const LONGEST_LAG = 5_000;
 /** After so many answers that hold it a broken row is given up. */
 const BROKEN_READS = 3;
-
-export function isApart(at: number, before: number, by = APART): boolean {
-  return at >= before + by - FADED;
-}
 
 /**
  * Whether a candle that an answer lacks is gone, if answers have lacked it since `missedAt`. That takes longer where the answer

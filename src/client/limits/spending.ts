@@ -80,7 +80,9 @@ export class Spending {
       this.#costs,
       earliest,
     );
-    this.#enter(stretch.close > 1 ? "closings" : stretch.refresh > 1 ? "refreshes" : "ample", stretch);
+    const { refresh, close } = stretch;
+    const polls = close > 1 ? "closings" : refresh > 1 ? "refreshes" : "ample";
+    this.#enter(close === Infinity ? "spent" : polls, stretch);
     return stretch;
   }
 
