@@ -190,7 +190,7 @@ function updatedMachine(machine: Machine, seen: Machine, clock: ServiceClock): M
     if (low === seen.low) high = Math.min(left.high, low + width);
     else low = Math.max(left.low, high - width);
   }
-  // Either bound holds as of when what one of the two has proven says the same, less the drift since.
+  // What was proven fades by the drift. Of the two proofs of a bound the one that says more now counts, as of when it said just that.
   const lowAt = Math.max(...[machine, seen].map((one) => one.lowAt + (one.low - low) / FASTEST_DRIFT));
   const highAt = Math.max(...[machine, seen].map((one) => one.highAt + (high - one.high) / FASTEST_DRIFT));
   return { low, lowAt, high, highAt, unseen: 0 };
@@ -275,8 +275,8 @@ function middle({ low, high }: Bounds): number {
  * When to send a request, by the scheduler, so that its answer comes just after `target` by the service's clock.
  *
  * If a `Date` can prove that the answer came after `target`: for the middle of the bounds while they are wide, as the
- * answer then halves them, and for their low side once they are narrow, below their high one by a round trip, and 20 ms at
- * least: so far clocks may drift before it comes too early. Both are half the shortest round trip early. The low bound is that
+ * answer then halves them, and for their low side once they are narrow, below their high one by the shortest round trip,
+ * or by 20 ms if that is more: so far clocks may drift before it comes too early. Both are half the shortest round trip early. The low bound is that
  * of an answer, which took its way back, so the request still arrives after `target`.
  *
  * If only the bounds can prove it: safely after. If they are wide, or were not proven for long, the request goes out

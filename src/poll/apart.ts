@@ -3,6 +3,7 @@ export const APART = 1_000;
 /** As clocks drift, what is certain of the service's fades: answers may seem so much less apart than they are, in ms. */
 const FADED = 0.5;
 
+/** Whether an answer was made so long after another one that it is no copy of that. */
 export function isApart(at: number, before: number, by = APART): boolean {
   return at >= before + by - FADED;
 }

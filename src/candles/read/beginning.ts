@@ -242,10 +242,10 @@ export class Beginning {
         const places = [...shown, ...refused.map(({ key = start }) => key)];
         // What a cache shows from beside the range proves nothing of that. The range may cut its first candle.
         const first = this.#intervals.start(start);
-        return { shown, hasRows: places.some((place) => place >= first && place < end) };
+        return { shown, places, hasRows: places.some((place) => place >= first && place < end) };
       },
     });
-    if (value.hasRows) this.noteAnswer(start, Math.min(...value.shown), observedAt);
+    if (value.hasRows) this.noteAnswer(start, Math.min(...value.places), observedAt);
     return value;
   }
 }
