@@ -6,7 +6,7 @@ import Libsql from "libsql";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { root } from "../documents/files.js";
 import { temporaryFolder } from "../examples/files.js";
-import { freePort } from "../examples/ports.js";
+import { freePort } from "../free-port.js";
 import { buildProgram, CONTAINER, MARKET, settingsOf, UNIT, unitFile } from "./guide.js";
 import { canConfine, hasSystemd } from "./manager.js";
 import { Trial } from "./trial.js";

@@ -3,7 +3,7 @@ import { createClient, type Series, type Timeframe } from "pairstream";
 import { createPairService, listen, type PairService, simulatedMarket } from "pairstream/service";
 import { auditCandles, sqliteStore } from "pairstream/store";
 import { lastValueFrom, toArray } from "rxjs";
-import { freePort } from "../examples/ports.js";
+import { freePort } from "../free-port.js";
 import { buildProgram } from "./guide.js";
 import { Manager } from "./manager.js";
 

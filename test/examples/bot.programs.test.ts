@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vit
 import { pacedMarket } from "../../bench/store/starts.js";
 import { ndjsonLog } from "../../examples/bot/log.js";
 import { stateFile } from "../../examples/bot/state-file.js";
-import { freePort } from "./ports.js";
+import { freePort } from "../free-port.js";
 import { endAll, expectRefusal, run } from "./program.js";
 
 const EXAMPLE = "examples/bot.ts";

@@ -3,9 +3,9 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { openStore } from "../../examples/terminal/store-file.js";
 import { type BusyService, openBusyService } from "../adapters/nats/busy-service.js";
 import { hasServer, type NatsServer, startServer, until } from "../adapters/nats/servers.js";
+import { freePort } from "../free-port.js";
 import { hasPromtool, promtool } from "../promtool.js";
 import { temporaryFolder } from "./files.js";
-import { freePort } from "./ports.js";
 import { endAll, run } from "./program.js";
 
 const PAIR = "one";

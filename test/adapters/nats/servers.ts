@@ -1,11 +1,11 @@
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { jetstreamManager } from "@nats-io/jetstream";
 import { connect, type NatsConnection, type NodeConnectionOptions } from "@nats-io/transport-node";
+import { freePort } from "../../free-port.js";
 
 const PROGRAM = process.env.NATS_SERVER || "nats-server";
 
@@ -43,15 +43,6 @@ export async function until<T>(
     if (performance.now() > end) throw new Error(`${what}: not within ${deadline} ms`, { cause: seen });
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
-}
-
-/** So many, all different: each is held until all are known. */
-async function freePorts(count: number): Promise<readonly number[]> {
-  const holders = Array.from({ length: count }, () => createServer().listen(0, "127.0.0.1"));
-  await Promise.all(holders.map((holder) => once(holder, "listening")));
-  const ports = holders.map((holder) => (holder.address() as { port: number }).port);
-  await Promise.all(holders.map((holder) => once(holder.close(), "close")));
-  return ports;
 }
 
 /** For how long a client may leave unread what the server has for it. */
@@ -139,7 +130,7 @@ export class NatsServer {
 
 /** A server that answers, with so much more in its configuration. */
 export async function startServer(configuration = ""): Promise<NatsServer> {
-  const server = new NatsServer("single", await freePorts(2), { configuration });
+  const server = new NatsServer("single", [await freePort(), await freePort()], { configuration });
   server.start();
   await ready([server], 1);
   return server;
@@ -148,11 +139,11 @@ export async function startServer(configuration = ""): Promise<NatsServer> {
 /** Three servers in a cluster that has found its leader. */
 export async function startCluster(): Promise<NatsServer[]> {
   const names = ["a", "b", "c"];
-  const ports = await freePorts(3 * names.length);
-  const places = names.map((name, at) => {
-    const [port, monitor, route] = ports.slice(3 * at);
-    return { name, ports: [port!, monitor!], route: `nats://127.0.0.1:${route}` };
-  });
+  const places: { name: string; ports: number[]; route: string }[] = [];
+  for (const name of names) {
+    const ports = [await freePort(), await freePort()];
+    places.push({ name, ports, route: `nats://127.0.0.1:${await freePort()}` });
+  }
   const cluster = ["--cluster_name", "test", "--routes", places.map(({ route }) => route).join(",")];
   const servers = places.map(({ name, ports, route }) => {
     return new NatsServer(name, ports, { more: [...cluster, "--cluster", route] });
