@@ -20,6 +20,8 @@ type Place = Pick<CandleBook, "finalUntil" | "anchors" | "silence" | "epoch">;
 
 /** How a series is read on: it keeps how far to go next and what pages have told of what follows, also where one fails. */
 export class ForwardWalk {
+  /** All that is known of what comes next. */
+  book?: CandleBook;
   readonly #pages: SeriesPages;
   readonly #intervals: Intervals;
   #stride: Stride = FIRST_STRIDE;
