@@ -54,8 +54,16 @@ function lookAt(minute: number, given: Partial<Look> = {}): Look {
   } as Look;
 }
 
-function exchangeOf(priority: string, minute: number, sent: number, isGood: boolean, fault?: string) {
-  const url = `http://localhost/token/devnet/pairs/pair/ohlcv?timeframe=1min&currency=usd&fromDate=${at(minute) / 1_000}`;
+function exchangeOf(
+  priority: string,
+  minute: number,
+  sent: number,
+  isGood: boolean,
+  fault?: string,
+  cursor?: string,
+) {
+  const page = cursor === undefined ? "" : `&cursor=${cursor}`;
+  const url = `http://localhost/token/devnet/pairs/pair/ohlcv?timeframe=1min&currency=usd&fromDate=${at(minute) / 1_000}${page}`;
   const faults = fault === undefined ? [] : [fault];
   return { url, priority, faults, told: { isGood }, sent, received: sent };
 }
@@ -66,7 +74,12 @@ interface Case {
   /** Of these what it holds for good though the service has it no more. */
   readonly gone?: readonly number[];
   /** The questions of histories for what begins at a minute, a second apart from the first minute on, and whether they are answered. */
-  readonly asked?: readonly (readonly [minute: number, isAnswered: boolean])[];
+  readonly asked?: readonly (readonly [
+    minute: number,
+    isAnswered: boolean,
+    fault?: string | undefined,
+    cursor?: string,
+  ])[];
   /** How often a poll has failed, every five seconds from the first minute on, and with what. */
   readonly failed?: readonly [times: number, fault: string];
   readonly looks?: readonly Look[];
@@ -130,7 +143,9 @@ async function judge({
     plan: { world, healthyFrom: 0 },
     told: [],
     exchanges: [
-      ...asked.map(([minute, isGood], turn) => exchangeOf("history", minute, at(1) + turn * 1_000, isGood)),
+      ...asked.map(([minute, isGood, fault, cursor], turn) =>
+        exchangeOf("history", minute, at(1) + turn * 1_000, isGood, fault, cursor),
+      ),
       ...Array.from({ length: times }, (_, turn) =>
         exchangeOf("close", 0, at(1) + turn * 5_000, false, fault),
       ),
@@ -207,6 +222,12 @@ describe("what a subscriber is held to", () => {
     // That of another reader says nothing of the one that has failed.
     expect(await isHeldTo([-20, false], [-10, true])).toBe(false);
     expect(await isHeldTo([-20, false], [-10, true], [-20, true])).toBe(true);
+    // Of an answer in pages each has to be whole.
+    const struck = [-20, true, "broken"] as const;
+    expect(await isHeldTo(struck, [-20, true, undefined, "b"])).toBe(false);
+    expect(await isHeldTo([...struck, "b"], [-20, true, undefined, "c"])).toBe(false);
+    expect(await isHeldTo(struck, [-20, true], [-20, true, undefined, "b"])).toBe(true);
+    expect(await isHeldTo([-20, false, undefined, "b"], [-20, true, undefined, "b"])).toBe(true);
   });
 
   it("is a history once each of its readers can have been answered", async () => {

@@ -203,7 +203,10 @@ class Comparison {
         (left ?? ended?.at ?? this.#end) >= this.#stay.joined,
     ).length;
     /** When questions have failed, or were struck, and how many readers have been answered since: each waits for its own. */
-    const failed = new Map<string, { readonly at: number; readonly answered: number }>();
+    const failed = new Map<
+      string,
+      { readonly url: string; readonly at: number; readonly answered: number }
+    >();
     const quiet = () => {
       // What a cache gives is asked for again at longer and longer pauses.
       const pause = cache === undefined && quota === undefined ? SHORT_PAUSE : longest;
@@ -221,8 +224,10 @@ class Comparison {
       const question = hasBegun ? `${askedBy(url).kind} ${askedBy(url).from}` : "poll";
       failed.delete("poll");
       const before = failed.get(question);
-      if (told?.isGood !== true || faults.length > 0)
-        failed.set(question, { at: answered, answered: before?.answered ?? 0 });
+      const isStruck = told?.isGood !== true || faults.length > 0;
+      // Where a page was struck, those after it do not make the answer whole.
+      if (!isStruck && askedBy(url).cursor !== undefined && before?.url !== url) continue;
+      if (isStruck) failed.set(question, { url, at: answered, answered: before?.answered ?? 0 });
       else if (before !== undefined && before.answered + 1 < readers)
         failed.set(question, { ...before, answered: before.answered + 1 });
       else failed.delete(question);
