@@ -211,6 +211,13 @@ describe("what a subscriber is held to", () => {
     expect(breaches.some((what) => what.endsWith(lacks(3)))).toBe(true);
   });
 
+  it("counts what it was given, and goes as the last answer lacks it", async () => {
+    const shown = lookAt(10.4, { rows: new Map([...lookAt(10.4).rows, [at(9), [candleOf(9)]]]) });
+    const given = { since: { candles: 3 }, held: [3, 8, 9], gone: [9], looks: [shown, lookAt(10.5)] };
+    const { breaches } = await judge({ ...given, left: at(10.5) + 5_000 });
+    expect(breaches.filter((what) => what.includes("has nothing"))).toEqual([]);
+  });
+
   it("is a history once nobody can still be waiting for an answer to a question of it", async () => {
     const isHeldTo = async (...asked: NonNullable<Case["asked"]>) => {
       const left = at(1) + 40_000;

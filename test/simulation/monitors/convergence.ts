@@ -244,10 +244,10 @@ class Comparison {
     const known = this.#heldAt(at);
     const newest = newestOf(known);
     const running = intervals.start(look.answeredAt);
-    const finals = [...known].flatMap(([at, { candle, status }]) =>
-      status === "final" && !isFlat(candle) ? [at] : [],
+    const given = this.#stay.events.flatMap(({ at: told, value: { candle } }) =>
+      told > at || isFlat(candle) ? [] : [candle.timestamp],
     );
-    const beginning = beginningOf(this.#log, this.#stay, look, this.#context, finals);
+    const beginning = beginningOf(this.#log, this.#stay, look, this.#context, given);
     const from = isLast ? beginning : Math.max(beginning, intervals.shift(running, -RECENT));
     const until = isPastOver ? intervals.end(running) : Math.min(intervals.end(running), newest + 1);
     const truth = candlesAt(this.#log, series, { from, to: intervals.end(running), at: look.asOf });
