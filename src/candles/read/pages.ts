@@ -5,7 +5,6 @@ import { ohlcvRoute } from "../../contract/routes.js";
 import type { Span } from "../../contract/store.js";
 import { mostRows, readOhlcvBody } from "../../contract/wire.js";
 import { type AnyPairstreamError, ContractError, PairstreamError } from "../../errors.js";
-import { APART } from "../../poll/apart.js";
 import type { Intervals } from "../../timeframe.js";
 import { Beginning, type ReadOptions } from "./beginning.js";
 
@@ -106,7 +105,7 @@ export class SeriesPages {
   async #search(wanted: Wanted, page: Page, options: ReadOptions): Promise<Page | undefined> {
     const isKnown = wanted.anchors.length > 0;
     const { at, pause } = this.#searched;
-    if (Math.abs(page.at - at) < (isKnown ? APART : pause)) return undefined;
+    if (Math.abs(page.at - at) < pause) return undefined;
     const start = this.#startOf(wanted);
     const until = Math.max(page.to, wanted.searchUntil ?? page.to, wanted.anchors.at(-1) ?? page.to);
     // Nothing has happened yet in what is still to come.
@@ -121,7 +120,7 @@ export class SeriesPages {
     if (bornAt !== undefined && page.to <= bornAt) return { ...page, bornAt };
     // Nothing was sought where the report has told that no start as late as this one hides anything.
     if (!this.beginning.isReached(start))
-      this.#searched = { at: page.at, pause: isKnown ? pause : Math.min(2 * pause, SEARCH_PAUSE.last) };
+      this.#searched = { at: page.at, pause: Math.min(2 * pause, SEARCH_PAUSE.last) };
     return this.#startOf(wanted) === start ? undefined : this.ask(wanted, options);
   }
 
