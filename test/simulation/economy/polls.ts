@@ -61,8 +61,14 @@ export async function allowPolls(
     let looked = 0;
     const own = exchanges.filter(({ sent }) => isWithin(log, sent, span));
     // What comes without pages before it, where no attempt is left, is a poll that has failed.
-    const isAskedAtOnce = (exchange: Exchange, at: number) =>
-      isCutShort(exchange) && (own[at + 1]?.sent ?? Infinity) <= exchange.received! + AT_ONCE;
+    const isAskedAtOnce = (exchange: Exchange, at: number) => {
+      const { sent, attempt } = own[at + 1] ?? { sent: Infinity };
+      return (
+        isCutShort(exchange) &&
+        sent <= exchange.received! + AT_ONCE &&
+        attempt !== (exchange.attempt ?? 1) + 1
+      );
+    };
     const others = own.filter((exchange, at) => !isAskedAtOnce(exchange, at));
     allowRetries(log, others, account, undefined, stays);
     for (const [at, exchange] of own.entries()) {

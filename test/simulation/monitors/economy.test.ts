@@ -30,6 +30,8 @@ interface Asked {
   readonly faults?: readonly string[];
   /** Absent where the request failed. */
   readonly rows?: readonly number[];
+  /** Which attempt of a call it is; default: the first. */
+  readonly attempt?: number;
   /** What it failed with. */
   readonly error?: { readonly path: readonly string[] };
   readonly limit?: number;
@@ -50,7 +52,7 @@ async function breachesOf(
   { quirks = {}, lastSwap = Number.POSITIVE_INFINITY }: Market = {},
 ): Promise<string[]> {
   const exchanges = requests.map(
-    ({ at, from, to, priority, faults = [], rows, error, limit = 1_000, ahead = 0 }, number) => {
+    ({ at, from, to, priority, faults = [], rows, attempt = 1, error, limit = 1_000, ahead = 0 }, number) => {
       const order = number + 1;
       const sent = at + 20 * number;
       const series = `timeframe=${SERIES.timeframe}&currency=${SERIES.currency}`;
@@ -68,7 +70,7 @@ async function breachesOf(
           old: 0,
           ahead,
           lag: 0,
-          attempt: 1,
+          attempt,
           faults,
         },
         priority: priority ?? "close",
@@ -202,6 +204,25 @@ describe("a poll", () => {
     // A poll that has failed with it waits as after any failure.
     expect(await isTooMuch(1, { path: ["cursor"] }, 8_000)).toBe(false);
     expect(await isTooMuch(4, { path: ["cursor"] }, 3_000)).toBe(true);
+  });
+
+  it("retries where a cursor leads nowhere as after any failure", async () => {
+    const isTooMuch = async (wait: number) => {
+      const asked = closings(30).flatMap(({ rows, ...lost }) => {
+        const error = { path: ["cursor"] };
+        const failed = [0, wait, 3 * wait].map((by, at) => ({
+          ...lost,
+          error,
+          at: lost.at + by,
+          attempt: at + 1,
+        }));
+        return [...failed, { ...lost, rows: rows!, at: lost.at + 3 * wait + 8_000 }];
+      });
+      const breaches = await breachesOf([watching(31 * MINUTE)], [look(JOINED + 1), ...asked]);
+      return breaches.some((what) => what.includes("for ohlcv"));
+    };
+    expect(await isTooMuch(500)).toBe(false);
+    expect(await isTooMuch(100)).toBe(true);
   });
 
   it("may look for the beginning of a pair that shows no candle, and of no other", async () => {
