@@ -11,6 +11,7 @@ import {
   isDoubtful,
   isOutdated,
   isProbe,
+  isUnreadable,
   leadsNowhere,
   leavesClosingOpen,
   missesPresent,
@@ -79,7 +80,9 @@ export async function allowPolls(
       const passed = due.filter((slot) => slot <= exchange.answeredAt!).length;
       if (isProbe(exchange) || (read.rows.size === 0 && passed === looked)) search.note(read);
       const before = own[at - 1];
-      if (passed === looked && before && hasFalseDate(before) && hasWaited(log, before, exchange)) {
+      // Where nothing has shown yet, an answer of which nothing can be read is none.
+      const hasFailed = before && (hasFalseDate(before) || (!shown.hasAny && isUnreadable(before)));
+      if (passed === looked && hasFailed && hasWaited(log, before, exchange)) {
         account.allow("retry");
         polls += 1;
       }

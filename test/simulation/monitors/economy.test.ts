@@ -30,6 +30,8 @@ interface Asked {
   readonly faults?: readonly string[];
   /** Absent where the request failed. */
   readonly rows?: readonly number[];
+  /** Whether its rows break the contract. */
+  readonly isBroken?: boolean;
   /** Which attempt of a call it is; default: the first. */
   readonly attempt?: number;
   /** What it failed with. */
@@ -52,13 +54,16 @@ async function breachesOf(
   { quirks = {}, lastSwap = Number.POSITIVE_INFINITY }: Market = {},
 ): Promise<string[]> {
   const exchanges = requests.map(
-    ({ at, from, to, priority, faults = [], rows, attempt = 1, error, limit = 1_000, ahead = 0 }, number) => {
+    (
+      { at, from, to, priority, faults = [], rows, isBroken, attempt = 1, error, limit = 1_000, ahead = 0 },
+      number,
+    ) => {
       const order = number + 1;
       const sent = at + 20 * number;
       const series = `timeframe=${SERIES.timeframe}&currency=${SERIES.currency}`;
       const range = `fromDate=${from / 1_000}&toDate=${to / 1_000}`;
       const row = (timestamp: number) => ({
-        ...{ open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 },
+        ...{ open: 1, high: isBroken ? 0 : 1, low: 1, close: 1, volume: 1, swaps: 1 },
         timestamp: new Date(timestamp).toISOString(),
       });
       return {
@@ -166,6 +171,22 @@ describe("a poll", () => {
       breachesOf([watching(3 * MINUTE)], [look(JOINED + 1), first, ...waits.flatMap(lying)]);
     expect(await asked(0, 8_000, 24_000, 56_000)).toEqual([]);
     expect(await asked(0, 1_000, 2_000, 3_000)).toHaveLength(1);
+  });
+
+  it("is tried again ever later where nothing can be read of the first answers, and no sooner", async () => {
+    const [first, second] = closings(2) as [Asked, Asked];
+    const unreadable = (by: number) => ({
+      ...first,
+      at: first.at + by,
+      rows: first.rows!.slice(-1),
+      isBroken: true,
+    });
+    const asked = (pause: number) => {
+      const tried = Array.from({ length: 24 }, (_, at) => unreadable(at * pause));
+      return breachesOf([watching(3 * MINUTE)], [...tried, { ...second, at: second.at + MINUTE }]);
+    };
+    expect(await asked(4_500)).toEqual([]);
+    expect(await asked(1_000)).toHaveLength(1);
   });
 
   it("asks once more for a candle that an answer lacks", async () => {
