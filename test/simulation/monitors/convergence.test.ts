@@ -236,6 +236,30 @@ describe("what a subscriber is held to", () => {
       );
   });
 
+  it("lacks what a search has passed over: two of its questions, answered apart, show nothing, and a later one does", async () => {
+    const url = "http://localhost/token/devnet/pairs/pair/ohlcv?limit=2";
+    const asked = (from: number) => ({ ...lookAt(9).asked, from: at(from) });
+    const probe = (minute: number, from: number, isSilent: boolean) =>
+      lookAt(minute, { url, asked: asked(from), ...(isSilent && { rows: new Map(), faults: ["empty"] }) });
+    const search = [probe(3.8, -1, true), probe(3.82, 0, true), probe(3.84, 1, false)];
+    const polls = [lookAt(9, { asked: asked(1) }), lookAt(10, { asked: asked(1) })].map((look) => ({
+      ...look,
+      rows: new Map([...look.rows].filter(([timestamp]) => timestamp > at(0))),
+    }));
+    const isHeldTo = async (...looks: readonly Look[]) =>
+      (await judge({ held: [3, 8], looks: [...looks, ...polls] })).breaches.some((what) =>
+        what.endsWith(lacks(0)),
+      );
+    expect(await isHeldTo(...search)).toBe(false);
+    expect(await isHeldTo(...search.slice(1))).toBe(true);
+    expect(await isHeldTo(...search.slice(0, 2))).toBe(true);
+    expect(await isHeldTo(...search, probe(3.86, 0, false))).toBe(true);
+    expect(await isHeldTo(lookAt(3.5), ...search)).toBe(true);
+    // What was found longer than a minute before is sought anew.
+    const early = search.map((look) => ({ ...look, received: at(-1) - 1 }));
+    expect(await isHeldTo(...early)).toBe(true);
+  });
+
   it("is counted unless the subscriber was refused before any answer", async () => {
     const counted = async (given: Case) =>
       (await judge({ held: [], left: at(1) + 1_000, ...given })).wasPossible;

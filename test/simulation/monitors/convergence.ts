@@ -6,7 +6,15 @@ import type { FeedPlan, WatcherPlan } from "../plan.js";
 import { askedBy, asksFor, covers, isUnreadable, type Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { candlesAt, isTrue } from "../truth.js";
-import { APART, isClean, NEWEST_END, type Proof, proofsAmong, wasAnswered } from "./evidence.js";
+import {
+  APART,
+  isClean,
+  isPassedOver,
+  NEWEST_END,
+  type Proof,
+  proofsAmong,
+  wasAnswered,
+} from "./evidence.js";
 import { checkFilling, isFlat } from "./filling.js";
 import { beginningOf, sessionOf } from "./held.js";
 import { waits } from "./missing.js";
@@ -27,6 +35,8 @@ const HISTORY = 60_000;
 const INSTANTS = 12;
 /** Before the last one so many intervals are looked at. */
 const RECENT = 300;
+/** What a search for a pair's beginning finds counts for so long for whoever comes, ms. */
+const BELIEVED = 60_000;
 
 /** Promises 1, 5, 6 and 12: after two good answers a subscriber knows what the service has, without hole or excess. */
 export const watchConvergence: Monitor = (log, context) => {
@@ -73,6 +83,8 @@ class Comparison {
   /** All looks from which the stay may know something. */
   readonly #looks: readonly Look[];
   readonly #polls: readonly Look[];
+  /** The answers of searches that it may believe. */
+  readonly #probes: readonly Look[];
   readonly #end: number;
   readonly #quiet: number;
   /** Answers without a row of a service that has some, as it was asked from before the pair's creation on. */
@@ -86,7 +98,9 @@ class Comparison {
     this.#intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
     const session = sessionOf(log, stay);
     // Whether there is anything in a range says nothing of a candle.
-    const own = context.looksAt(feed).filter((look) => !isProbe(look));
+    const all = context.looksAt(feed);
+    this.#probes = all.filter((look) => isProbe(look) && look.received >= stay.joined - BELIEVED);
+    const own = all.filter((look) => !isProbe(look));
     this.#polls = own.filter((look) => !look.isHistory && look.order > session);
     this.#looks =
       log.store === undefined
@@ -254,6 +268,7 @@ class Comparison {
     };
     const looks = this.#looks.filter(({ received }) => received <= at);
     const polls = this.#polls.filter(({ received }) => received <= at);
+    const probes = this.#probes.filter(({ received }) => received <= at);
     // Of two replicas the one that lags may have answered last: which of them is right nobody can know.
     const truths = [...after, ...(this.#log.plan.world.replicas === undefined ? [] : polls.slice(-4))].map(
       ({ asOf }) => candlesAt(this.#log, series, { from, to: intervals.end(running), at: asOf }),
@@ -288,6 +303,8 @@ class Comparison {
         ? this.#isNotYet(timestamp, has, wanted, { polls, proof })
         : wasAnswered(looks, timestamp, has, finality);
       if (!mayChange && has === undefined && isUntold) continue;
+      const wasShown = looks.some(({ rows }) => rows.has(timestamp));
+      if (has === undefined && !wasShown && isPassedOver(probes, timestamp)) continue;
       if (isKnown) {
         if (mayChange) doubted = Math.min(doubted, timestamp);
         continue;
