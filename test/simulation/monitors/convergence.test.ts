@@ -57,7 +57,7 @@ function lookAt(minute: number, given: Partial<Look> = {}): Look {
 function exchangeOf(priority: string, minute: number, sent: number, isGood: boolean, fault?: string) {
   const url = `http://localhost/token/devnet/pairs/pair/ohlcv?timeframe=1min&currency=usd&fromDate=${at(minute) / 1_000}`;
   const faults = fault === undefined ? [] : [fault];
-  return { url, priority, faults, told: { isGood }, sent, received: sent };
+  return { url, priority, faults, told: { isGood }, old: 0, sent, received: sent };
 }
 
 interface Case {
@@ -78,6 +78,8 @@ interface Case {
   readonly hasFailed?: boolean;
   /** How many read the same past; default: one. */
   readonly readers?: number;
+  /** What the client may spend. */
+  readonly quota?: { readonly units: number; readonly per: number };
   /** How far the clock of a second machine is ahead, ms, and how well the time is known. */
   readonly ahead?: number;
   readonly tolerance?: number;
@@ -95,6 +97,7 @@ async function judge({
   left,
   hasFailed = false,
   readers = 1,
+  quota,
   ahead,
   tolerance = 0,
 }: Case) {
@@ -125,7 +128,7 @@ async function judge({
   };
   const latency = { base: 0, spread: 0 };
   const machines = ahead === undefined ? undefined : { ahead };
-  const world = { start: START, weekStart: "monday", client: {}, quirks: {}, latency, machines };
+  const world = { start: START, weekStart: "monday", client: { quota }, quirks: {}, latency, machines };
   const log = {
     plan: { world, healthyFrom: 0 },
     told: [],
@@ -218,6 +221,20 @@ describe("what a subscriber is held to", () => {
     };
     expect(await isHeldTo([-20, false], [-20, false], [-20, true])).toBe(false);
     expect(await isHeldTo([-20, false], [-20, false], [-20, true], [-20, true])).toBe(true);
+  });
+
+  it("is no history while polls spend all of a quota", async () => {
+    const isHeldTo = async (times: number) => {
+      const failed = [times, "closed connection"] as const;
+      const given = { held: [], asked: [[-20, true]] as const, failed };
+      // Twelve polls a minute.
+      const { breaches } = await judge({ ...given, quota: { units: 12 * 150, per: MINUTE } });
+      return breaches.some((what) => what.endsWith(lacks(0)));
+    };
+    expect(await isHeldTo(0)).toBe(true);
+    // By then the history has waited for two periods.
+    expect(await isHeldTo(12 * 3)).toBe(true);
+    expect(await isHeldTo(12 * LEFT)).toBe(false);
   });
 
   it("is a history though each of its polls loses a connection, and not while the polls fail that it begins behind", async () => {

@@ -19,6 +19,7 @@ import { checkFilling, isFlat } from "./filling.js";
 import { beginningOf, sessionOf } from "./held.js";
 import { waits } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";
+import { spendings, UNITS } from "./spendings.js";
 
 /** An answer may be asked for twice more, a second apart, before what it says is told, ms. */
 const SETTLES = 2_500;
@@ -185,6 +186,23 @@ class Comparison {
     return end;
   }
 
+  /** An instant, or a later one by which a quota has left something to histories: in a period that polls spend they wait on. */
+  #paidFor(at: number): number {
+    const { quota } = this.#log.plan.world.client;
+    if (quota === undefined) return at;
+    const { units, per } = quota;
+    const periods = [...spendings(this.#log, per, this.#context)];
+    const spent = new Set(
+      periods.flatMap(({ spent, period }) => (spent + UNITS.ohlcv > units ? [period] : [])),
+    );
+    let end = at;
+    for (let now = this.#context.serviceClock(end); spent.has(Math.floor(now / per)); ) {
+      end += per - (now % per) + LONGEST_PAUSE;
+      now = this.#context.serviceClock(end);
+    }
+    return end;
+  }
+
   /** When nobody can still be reading what this one has asked for of the past, as nothing was asked for in a while. */
   #quietFrom(): number {
     const { cache, client } = this.#log.plan.world;
@@ -222,7 +240,7 @@ class Comparison {
       // What a cache gives is asked for again at longer and longer pauses.
       const pause = cache === undefined && quota === undefined ? SHORT_PAUSE : longest;
       const ends = [...failed.values()].map(({ at }) => this.#waitEnds(at) + longest);
-      const until = this.#waitEnds(Math.max(this.#waitEnds(last) + pause, ...ends));
+      const until = this.#paidFor(this.#waitEnds(Math.max(this.#waitEnds(last) + pause, ...ends)));
       return this.#context.sleptWithin(last, until) ? Number.POSITIVE_INFINITY : until;
     };
     let hasBegun = false;
