@@ -227,7 +227,7 @@ export class SeriesPages {
     const shown = onePerInterval(rows);
     if (broken.size > 0) for (const { timestamp } of shown) broken.delete(timestamp);
     // With a row from before the start it may answer another question, and tells nothing but what it shows of this range.
-    const isBeside = shown.length > 0 && shown[0]!.timestamp < start;
+    const isBeside = (shown[0]?.timestamp ?? start) < start;
     const isThere = (start: number) =>
       broken.has(start) || shown.some(({ timestamp }) => timestamp === start);
     return {
