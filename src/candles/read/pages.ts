@@ -38,7 +38,7 @@ export interface Page {
   readonly hasUnplaced: boolean;
   /** Whether its last cursor led nowhere: what it does not show is unknown. */
   readonly isUnfinished?: boolean;
-  /** Whether its rows ascend: a service that cuts such an answer leaves out its newest. */
+  /** Whether it tells no further than to its last row: its rows ascend, and may be cut, or answer another question. */
   readonly isAscending?: boolean;
   /** Why it tells only of a part of its range, where pages of that failed. */
   readonly failure?: PairstreamError | undefined;
@@ -225,6 +225,8 @@ export class SeriesPages {
     if (isEmpty && (wanted.shown ?? anchors[0]) !== undefined) this.beginning.noteHidden(start);
     const shown = onePerInterval(rows);
     if (broken.size > 0) for (const { timestamp } of shown) broken.delete(timestamp);
+    // With a row from before the start it may answer another question, and tells nothing but what it shows of this range.
+    const isBeside = (shown[0]?.timestamp ?? start) < start;
     const isThere = (start: number) =>
       broken.has(start) || shown.some(({ timestamp }) => timestamp === start);
     return {
@@ -232,14 +234,14 @@ export class SeriesPages {
       to,
       ...first!,
       isInDoubt,
-      candles: shown.filter(({ timestamp }) => timestamp < to),
+      candles: shown.filter(({ timestamp }) => timestamp < to && (timestamp >= from || !isBeside)),
       // A row without a place may be that of any of them.
       lacking: new Set(anchors.filter((timestamp) => !hasUnplaced && !isThere(timestamp))),
       broken: [...broken].filter(isIn).sort((a, b) => a - b),
       hasUnplaced,
       isUnfinished,
       failure,
-      isAscending: isAscending && shown.length > 1,
+      isAscending: isBeside || (isAscending && shown.length > 1),
       refusal,
       isEmpty,
       mayHide: !this.beginning.isReached(start),

@@ -19,6 +19,7 @@ import {
   Shown,
   timesUnknown,
 } from "./answers.js";
+import { coveredAt } from "./covered.js";
 import { allowRetries, hasWaited } from "./failures.js";
 import { Search } from "./search.js";
 import { awakeSlots, isWithin, slotsWithin, spansOf } from "./spans.js";
@@ -30,6 +31,8 @@ const MOST_AGAIN = 2;
 const AT_ONCE = 2_000;
 /** Closings that may be asked for once more until the service's clock is known. */
 export const LEARNING = 10;
+/** So many intervals that a store lacks come with the first answer at most. */
+const HALF_A_PAGE = 500;
 /** Beside its candles a poll may ask for a few known ones, which a whole answer holds. */
 const ANCHORS = 6;
 
@@ -106,7 +109,8 @@ export async function allowPolls(
         closings -= 1;
         again += 1;
       }
-      account.allow("page", (await pagesOf(log, feed, intervals, coveredUntil, exchange)) - 1);
+      const known = coveredUntil ?? storedUntil(log, feed, intervals, exchange);
+      account.allow("page", (await pagesOf(log, feed, intervals, known, exchange)) - 1);
       coveredUntil = exchange.answeredAt!;
     }
     account.allow("again", Math.min(again, MOST_AGAIN * polls));
@@ -125,6 +129,19 @@ export function timesToLearn({ plan }: RunLog): number {
   const kinds = ["clock set", "wrongDate", "jumpingDate"];
   const changes = plan.faults.filter(({ kind }) => kinds.includes(kind)).length;
   return 1 + changes + (plan.world.machines === undefined ? 0 : 1);
+}
+
+/** Where a store ends, as a poll begins: it reads on from there, unless more than half a page lies between. */
+function storedUntil(
+  { store }: RunLog,
+  { series: { pairAddress, timeframe, currency } }: FeedPlan,
+  intervals: Intervals,
+  { sent, answeredAt }: Exchange,
+): number | undefined {
+  const name = `${pairAddress} ${timeframe} ${currency}`;
+  const calls = store?.calls.filter(({ series }) => series === name) ?? [];
+  const until = coveredAt(store?.before.get(name)?.covered ?? [], calls, sent).at(-1)?.to;
+  return until !== undefined && intervals.count(until, answeredAt!) <= HALF_A_PAGE ? until : undefined;
 }
 
 /** The pages of what a poll has to read: what may change, and what came since the last answer. */

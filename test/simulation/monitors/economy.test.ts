@@ -37,12 +37,15 @@ interface Asked {
   /** What it failed with. */
   readonly error?: { readonly path: readonly string[] };
   readonly limit?: number;
+  readonly cursor?: string | undefined;
   /** By which machine's clock it is answered, ms ahead of the one that is behind; default 0. */
   readonly ahead?: number;
 }
 
 interface Market {
   readonly quirks?: ServiceQuirks;
+  /** Until when a store has all of it; default: there is no store. */
+  readonly storedUntil?: number;
   /** Default: there is no last one. */
   readonly lastSwap?: number;
 }
@@ -51,11 +54,24 @@ interface Market {
 async function breachesOf(
   watchers: readonly WatcherPlan[],
   requests: readonly Asked[],
-  { quirks = {}, lastSwap = Number.POSITIVE_INFINITY }: Market = {},
+  { quirks = {}, storedUntil, lastSwap = Number.POSITIVE_INFINITY }: Market = {},
 ): Promise<string[]> {
   const exchanges = requests.map(
     (
-      { at, from, to, priority, faults = [], rows, isBroken, attempt = 1, error, limit = 1_000, ahead = 0 },
+      {
+        at,
+        from,
+        to,
+        priority,
+        faults = [],
+        rows,
+        isBroken,
+        attempt = 1,
+        error,
+        limit = 1_000,
+        cursor,
+        ahead = 0,
+      },
       number,
     ) => {
       const order = number + 1;
@@ -67,7 +83,7 @@ async function breachesOf(
         timestamp: new Date(timestamp).toISOString(),
       });
       return {
-        url: `http://localhost/token/mainnet/pairs/pair/ohlcv?${series}&${range}&limit=${limit}`,
+        url: `http://localhost/token/mainnet/pairs/pair/ohlcv?${series}&${range}&limit=${limit}${cursor === undefined ? "" : `&cursor=${cursor}`}`,
         ...{
           sent,
           received: sent + 10,
@@ -101,6 +117,12 @@ async function breachesOf(
   const told = [earlier, ...exchanges];
   const log = {
     plan: { world, feeds: [FEED], faults: [], healthyFrom: 0 },
+    ...(storedUntil !== undefined && {
+      store: {
+        calls: [],
+        before: new Map([["pair 1min usd", { covered: [{ from: BORN, to: storedUntil }] }]]),
+      },
+    }),
     source: { pair: () => ({ createdAt: BORN, swaps: swapsIn }) },
     activities: told.map(({ received }) => ({ at: received, value: { type: "response" } })),
     ...{ exchanges, told, stays },
@@ -141,6 +163,29 @@ const read = (from: number, to: number, rows = minutes(from, to)): Asked => ({
 describe("a poll", () => {
   it("may take one request a closing, and one on joining", async () => {
     expect(await breachesOf([watching(31 * MINUTE)], [look(JOINED + 1), ...closings(30)])).toEqual([]);
+  });
+
+  it("may take the pages of what a store lacks with its first look, where that is no more than half a page of a thousand", async () => {
+    const pages = (missing: number) => {
+      const first = look(JOINED + 1);
+      const from = Math.floor(START / MINUTE) * MINUTE - missing * MINUTE;
+      const size = Math.ceil((missing + 1) / 50);
+      return Array.from({ length: size }, (_, at) => {
+        const rows = minutes(from + at * 50 * MINUTE, Math.min(from + (at + 1) * 50 * MINUTE, START));
+        const cursor = at === 0 ? undefined : `${at}`;
+        return { ...first, from, rows, cursor };
+      });
+    };
+    const isTooMuch = async (missing: number, storedUntil?: number) => {
+      const market = { quirks: { pageSize: 50 }, ...(storedUntil !== undefined && { storedUntil }) };
+      const asked = [...pages(missing), ...closings(30)];
+      const breaches = await breachesOf([watching(31 * MINUTE)], asked, market);
+      return breaches.some((what) => what.includes("for ohlcv"));
+    };
+    expect(await isTooMuch(240, START - 240 * MINUTE)).toBe(false);
+    expect(await isTooMuch(240)).toBe(true);
+    expect(await isTooMuch(240, START - 20 * MINUTE)).toBe(true);
+    expect(await isTooMuch(700, START - 700 * MINUTE)).toBe(true);
   });
 
   it("may not ask each closing twice, before the clock is known or after", async () => {
