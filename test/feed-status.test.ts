@@ -102,6 +102,28 @@ describe("watchFeedStatus", () => {
     expect(statuses.at(-1)).toMatchObject({ state: "live" });
   });
 
+  it.each([2_500, 4_500, 21_000])(
+    "stays live by copies of the answer that has told of the last closing: every %i ms",
+    async (every) => {
+      const world = new World({ start: at("12:00:10"), hasDate: true });
+      world.swapsEvery(20_000, at("11:00:00"), at("14:00:00"));
+      let closing: Answer | undefined;
+      let made = 0;
+      world.interfere = async (_asked, answer) => {
+        const now = world.clock.now();
+        if (now % 60_000 < 2_000 || closing === undefined) [closing, made] = [await answer(), now];
+        const { headers, ...copy } = closing;
+        const age = now > made ? String(Math.floor((now - made) / 1_000)) : null;
+        return { ...copy, headers: { get: (name) => (name === "age" ? age : headers.get(name)) } };
+      };
+      const { statuses } = statusesOf(world, { ...MINUTES, every, settle: 500 });
+      await world.clock.advanceTo(at("12:01:30"));
+      const before = statuses.length;
+      await world.clock.advanceTo(at("12:05:30"));
+      expect(new Set(statuses.slice(before).map(({ state }) => state))).toEqual(new Set(["live"]));
+    },
+  );
+
   it("is stalled from when a due poll's slot has ended unanswered", async () => {
     const world = new World({ start: at("12:00:10"), client: { timeout: 60_000 } });
     world.swapsEvery(60_000, at("11:00:00"), at("14:00:00"));

@@ -196,7 +196,7 @@ class LiveCandles {
       observedAt: page.at,
       again: pauseFor(doubt),
       isMore,
-      isCurrent: !page.isUnfinished && isCurrent(this.#rules, book),
+      currentAt: !page.isUnfinished && isCurrent(this.#rules, book) ? book.observedAt : undefined,
       error: doubt === "rows" || doubt === "anchors" ? notWhole(page) : page.refusal,
       hasCandle: this.#hasShown,
     };
