@@ -27,8 +27,8 @@ export interface Step<State> {
   readonly isMore?: boolean;
   /** After how many ms another answer may tell more; absent where this one has told all there is. */
   readonly again?: number | undefined;
-  /** Whether all is known that can be by then. */
-  readonly isCurrent?: boolean;
+  /** The newest instant by which all is known that can be; absent where something is missing. */
+  readonly currentAt?: number | undefined;
   /** Why an answer that was taken in leaves something unknown. */
   readonly error?: AnyPairstreamError | undefined;
   /** Whether a candle has shown by now; absent where none has to. */
@@ -66,7 +66,7 @@ export interface FeedUpdate<State> {
 
 export const UNASKED = { isFresh: false, isLate: false, failures: 0 };
 
-/** How often one slot is asked for again; what is open then is left to the next one. */
+/** How often one slot is asked for again because of a doubt; what is open then is left to the next one. */
 const ASKS = 2;
 /** A poll is late no sooner than so long after its slot, in ms: a request may wait for a whole second, to learn the clock. */
 const PATIENCE = 2_000;
@@ -199,7 +199,7 @@ export class Poller<State> implements RunningPoll {
       const { isMore, again } = step;
       this.#observedAt = step.observedAt ?? this.#observedAt;
       const due = this.#dueAgain(step, begun);
-      const isSpent = !isMore && asks >= ASKS;
+      const isSpent = !isMore && again !== undefined && asks >= ASKS;
       // Of the last one nobody knows either when it was made: that is no answer.
       const isLost = isSpent && again === 0;
       const isLast = due === undefined || isSpent || (!isFirst && due >= this.#sendTime(this.#slotAfter()));
@@ -255,12 +255,13 @@ export class Poller<State> implements RunningPoll {
     });
   }
 
-  #take({ state, observedAt, isCurrent, again, error, hasCandle }: Step<State>, isLast: boolean): void {
+  #take({ state, currentAt, again, error, hasCandle }: Step<State>, isLast: boolean): void {
     if (state === undefined) return;
     const wasLate = this.#feed.isLate;
     // What no answer can prove yet is not missing.
     const provable = earliestTime(this.#core.serviceClock(), this.#core.scheduler.now());
-    const isBehind = !isCurrent || this.#poll.schedule.nextClose(observedAt!) + PATIENCE <= provable;
+    const isBehind =
+      currentAt === undefined || this.#poll.schedule.nextClose(currentAt) + PATIENCE <= provable;
     const isLate = isLast ? isBehind : wasLate;
     const isSuccess = isLast || again === undefined;
     const { failures, lastError } = isSuccess

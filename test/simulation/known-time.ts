@@ -25,6 +25,7 @@ export class KnownTime {
   readonly #steps: readonly { readonly at: number; readonly by: number }[];
   /** By order. */
   readonly #agreeing: number[] = [];
+  readonly #isTrusted: boolean[] = [true];
   readonly #areToldApart: boolean[] = [false];
   readonly #hasLied: boolean[] = [false];
 
@@ -36,6 +37,9 @@ export class KnownTime {
     );
     // Without any Date the machine's clock is the service's; with one, the first answer tells it.
     let agreeing = plan.world.hasDate ? AGREEING - 1 : Number.POSITIVE_INFINITY;
+    // An answer whose second was heard before may be a copy, and says nothing.
+    let saying = agreeing;
+    const heard = new Set<number>();
     let recent: Exchange[] = [];
     let hasLied = false;
     this.#agreeing.push(Number.POSITIVE_INFINITY);
@@ -44,6 +48,9 @@ export class KnownTime {
       if (error !== undefined) {
         const isTrue = error <= 0 && error >= -DATE_ERROR;
         agreeing = isTrue ? agreeing + 1 : 0;
+        const { date } = exchange.headers;
+        saying = isTrue ? saying + (heard.has(date!) ? 0 : 1) : 0;
+        heard.add(date!);
         hasLied ||= !isTrue;
         // What was heard by the machine's clock as it was before is not compared with what is heard by it now.
         const isSetSince = ({ sent }: Exchange) =>
@@ -53,6 +60,7 @@ export class KnownTime {
         recent = isTrue ? [...before, exchange] : [];
       }
       this.#agreeing.push(agreeing);
+      this.#isTrusted.push(saying >= AGREEING);
       this.#hasLied.push(hasLied);
       this.#areToldApart.push(plan.world.machines !== undefined && areToldApart(recent));
     }
@@ -60,7 +68,7 @@ export class KnownTime {
 
   /** Whether no answer has lied about the time since so many that agree. */
   isTrusted(order: number): boolean {
-    return this.#agreeing[order]! >= AGREEING;
+    return this.#isTrusted[order]!;
   }
 
   /** Whether the time can be known although the machine's clock was set: as many answers have come since. */

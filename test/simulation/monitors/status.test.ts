@@ -136,6 +136,37 @@ it("lets a feed stall until a second answer lacks what the one before has shown"
   expect(await stallsFor(30_000, [before, lacking])).toEqual([]);
   expect(await stallsFor(32_000, [before, lacking])).toEqual(STALLED);
   expect(await stallsFor(30_000, [before, { ...lacking, rows: before.rows }])).toEqual(STALLED);
+  // A poll that comes sooner lacks it as well, and is no second answer: the doubt is as old as the first one.
+  const earlier = { ...lacking, received: stalledAt - 220, answeredAt: stalledAt - 220 };
+  expect(await stallsFor(30_000, [before, earlier, lacking])).toEqual([]);
+  expect(await stallsFor(31_000, [before, earlier, lacking])).toEqual(STALLED);
+});
+
+it("lets a feed begin a minute after its history has failed, whatever others are answered meanwhile", async () => {
+  const begun = { state: "starting", end: "live" } as const;
+  const starting = ["6: status 1 of 1min is starting in good health"];
+  const read = {
+    url: "http://localhost/token/devnet/pairs/pair/ohlcv?timeframe=1min&currency=usd",
+    priority: "history",
+    faults: [],
+    sent: WELL - 20_000,
+    received: WELL - 20_000,
+    endedAt: WELL - 20_000,
+    attempt: 1,
+    told: { order: 0, isGood: false, error: undefined },
+  };
+  const answered = {
+    ...read,
+    sent: WELL - 10_000,
+    received: WELL - 10_000,
+    told: { order: 1, isGood: true },
+  };
+  const beginsAfter = (stalledFor: number, told: readonly object[]) =>
+    breachesOf({ ...begun, stalledFor, told: told as readonly Partial<Exchange>[] });
+  expect(await beginsAfter(41_000, [read])).toEqual([]);
+  expect(await beginsAfter(41_000, [read, answered])).toEqual([]);
+  expect(await beginsAfter(43_000, [read, answered])).toEqual(starting);
+  expect(await beginsAfter(41_000, [answered])).toEqual(starting);
 });
 
 it("wants no status that stays live after a poll whose last attempt has failed", async () => {
