@@ -40,6 +40,10 @@ interface Case {
   readonly state?: FeedStatus["state"];
   readonly looks?: readonly Partial<Look>[];
   readonly isThrottled?: Context["isThrottled"];
+  /** A poll that is due, ms after the start. */
+  readonly due?: number;
+  /** What is not told of the time, ms. */
+  readonly untold?: number;
 }
 
 /** The breaches of a status that is stalled for a while in good health, and live after it or left. */
@@ -52,6 +56,8 @@ async function breachesOf({
   state = "stalled",
   looks = [],
   isThrottled = () => false,
+  due,
+  untold = 0,
 }: Case): Promise<string[]> {
   const breaches: string[] = [];
   const stalledAt = START + CALM + from;
@@ -90,7 +96,10 @@ async function breachesOf({
     answersOf: () => [],
     bornAt: () => 0,
     isThrottled,
-    newestDue: () => undefined,
+    newestDue: () => (due === undefined ? undefined : { at: START + due }),
+    untoldAt: () => untold,
+    isTrusted: () => true,
+    knowsTime: () => true,
     sleptWithin: () => false,
     clockWasSet: () => false,
     toleranceAt: () => 0,
@@ -154,6 +163,31 @@ it("wants no status that stays live after a poll whose last attempt has failed",
   expect(
     await breachesOf({ stalledFor: 1, end: "live", told: [{ ...failed, attempt: 3 }], isThrottled }),
   ).toEqual([]);
+});
+
+it("wants a status to stall two seconds after a poll was due, and what Dates do not tell of the time", async () => {
+  const due = CALM + 50_000;
+  const look = { isHistory: false, received: START + due - 5_000, answeredAt: START + due - 5_000, order: 1 };
+  const looks = [look, { ...look, received: START + CALM + 200_000 }].map((one) => ({
+    ...one,
+    asked: {},
+    rows: new Map(),
+    broken: new Set(),
+  }));
+  const stallsAfter = (ms: number, untold: number) =>
+    breachesOf({
+      stalledFor: 1,
+      end: "left",
+      from: due - CALM + ms,
+      due,
+      untold,
+      looks: looks as unknown as readonly Partial<Look>[],
+    });
+  const isLive = "6: status 1 of 1min is live, but the poll due";
+  expect(await stallsAfter(2_000, 0)).toEqual([]);
+  expect((await stallsAfter(2_001, 0)).join()).toContain(isLive);
+  expect(await stallsAfter(2_100, 100)).toEqual([]);
+  expect((await stallsAfter(2_101, 100)).join()).toContain(isLive);
 });
 
 it("takes a candle for one that could not be known once any two answers about it were made a second apart", () => {

@@ -218,7 +218,8 @@ function checkLiveness(log: RunLog, stay: StayLog, feed: FeedPlan, context: Cont
       if (!context.knowsTime(last.order)) continue;
       // A slot that a look has run past is skipped.
       if (due.at <= context.serviceClock(from)) continue;
-      if (context.serviceClock(moment) - context.toleranceAt(last.order) <= due.at + PATIENCE) continue;
+      const known = context.serviceClock(moment) - context.toleranceAt(last.order);
+      if (known - context.untoldAt(last.order) <= due.at + PATIENCE) continue;
       if (!context.isTrusted(good.find((look) => look.received >= moment)?.order ?? last.order + 1)) continue;
       context.breach(
         6,
