@@ -141,7 +141,7 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const own = drifted.indexOf(apart);
   const isCopy = heard !== undefined && sent >= heard.received + 1_000;
   // However long nobody has looked: what is further off takes two answers.
-  if (apart <= (heard === undefined ? ONE_CLOCK : 0) && gaps[own]! <= SKEW) {
+  if (apart <= (isCopy ? 0 : ONE_CLOCK) && gaps[own]! <= SKEW) {
     // Where it fits several nobody knows whose it is, and it tells of none.
     const isShared = gaps.filter((gap) => gap <= 0).length > 1;
     clock.isConfirmed = true;

@@ -209,15 +209,8 @@ describe("a machine", () => {
   });
 });
 
-describe("a copy, whose Date came before,", () => {
-  it("moves no bound that it contradicts, however little, also within its second", () => {
-    // The clock is 700 ms ahead, and its answer of 2,600 comes again.
-    const clock = learned(trip(700), trip(400, { sent: 2_600 }));
-    for (const sent of [3_301, 3_319, 3_340])
-      expect(learn(clock, { sent, received: sent, date: 3_000 }).bounds).toEqual(clock.bounds);
-  });
-
-  it("bounds nothing a second later where one machine answers", () => {
+describe("a copy, whose Date came a second before,", () => {
+  it("bounds nothing where one machine answers", () => {
     const clock = learned(trip(0), { sent: 999, received: 999, date: 0 });
     expect(clock.bounds).toEqual({ low: 0, high: 1 });
     expect(learned(trip(0), { sent: 1_000, received: 1_000, date: 0 }).bounds).toEqual({
