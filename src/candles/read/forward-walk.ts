@@ -2,6 +2,7 @@ import type { PairstreamError } from "../../errors.js";
 import type { Intervals } from "../../timeframe.js";
 import { EARLIEST } from "./beginning.js";
 import type { CandleBook } from "./book.js";
+import { firstRowOf } from "./evidence.js";
 import type { Doubt } from "./judge.js";
 import type { Page, ReadOptions, SeriesPages, Wanted } from "./pages.js";
 import {
@@ -42,7 +43,9 @@ export class ForwardWalk {
     if (failure !== undefined) throw failure;
     const { silence, epoch } = place;
     const { from, to: end } = wanted;
-    const isConfirming = this.#waiting !== undefined && silence !== undefined;
+    // Where the first row of the one that waits is gone by then, what follows is another silence.
+    const isConfirming =
+      silence !== undefined && from <= (this.#waiting ? firstRowOf(this.#waiting) : -Infinity);
     const waiting = isConfirming || this.#waiting?.epoch !== epoch ? undefined : this.#waiting;
     if (!isConfirming) this.#waiting = undefined;
     const kept = waiting ?? this.#endAt(place, end);
