@@ -44,6 +44,8 @@ interface Case {
   readonly due?: number;
   /** What is not told of the time, ms. */
   readonly untold?: number;
+  /** How far one of two machines lags, ms. */
+  readonly lag?: number;
 }
 
 /** The breaches of a status that is stalled for a while in good health, and live after it or left. */
@@ -58,6 +60,7 @@ async function breachesOf({
   isThrottled = () => false,
   due,
   untold = 0,
+  lag = 0,
 }: Case): Promise<string[]> {
   const breaches: string[] = [];
   const stalledAt = START + CALM + from;
@@ -81,6 +84,7 @@ async function breachesOf({
     createdAt: START - 1_000_000,
     latency: { base: TRIP, spread: 0 },
     client: {},
+    replicas: lag > 0 ? { lag } : undefined,
   };
   const log = {
     plan: { world, healthyFrom: 0, feeds: [], watchers: [] },
@@ -145,6 +149,25 @@ it("lets a feed stall until a second answer lacks what the one before has shown"
   expect(await stallsFor(30_000, [before, lacking])).toEqual([]);
   expect(await stallsFor(32_000, [before, lacking])).toEqual(STALLED);
   expect(await stallsFor(30_000, [before, { ...lacking, rows: before.rows }])).toEqual(STALLED);
+});
+
+it("lets a feed stall for as long as a machine may lag that shows what is gone, and then lacks what has come", async () => {
+  const stalledAt = START + CALM + 60_000;
+  const rows = new Map([[START, []]]);
+  const look = { isHistory: false, asked: { from: START, to: stalledAt }, broken: new Set<number>(), rows };
+  const stallsFor = (stalledFor: number, behind: number) =>
+    breachesOf({
+      stalledFor,
+      end: "live",
+      lag: 3_000,
+      looks: [
+        { ...look, received: stalledAt + 1, answeredAt: stalledAt, asOf: stalledAt - behind },
+      ] as unknown as readonly Partial<Look>[],
+    });
+  const most = 1_000 + 2 * (3_000 + 29_900 + 2 * TRIP);
+  expect(await stallsFor(most, 3_000)).toEqual([]);
+  expect(await stallsFor(most + 1, 3_000)).toEqual(STALLED);
+  expect(await stallsFor(most, 0)).toEqual(STALLED);
 });
 
 it("wants no status that stays live after a poll whose last attempt has failed", async () => {

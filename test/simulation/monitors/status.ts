@@ -101,6 +101,12 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
         .slice(-2);
       const isLacking = newest !== undefined && lacksOlder(newest, before!.rows.keys(), newest.answeredAt);
       if (isLacking && until - at <= APART + period + roundTrip(log)) continue;
+      // A machine that lags shows for so long what is gone, and lacks for as long what has come.
+      const lag = log.plan.world.replicas?.lag ?? 0;
+      const lags = ({ asOf, answeredAt, isHistory, received }: Look) =>
+        asOf < answeredAt && !isHistory && received > at - period - lag && received <= until;
+      if (context.looksAt(plan.feed).some(lags) && until - at <= APART + 2 * (lag + period + roundTrip(log)))
+        continue;
       // While a cache gives what it has, the feed is late, and that is true.
       const kept = log.plan.world.cache?.keeps ?? 0;
       const isCopy = ({ old, isHistory, received }: Look) =>
