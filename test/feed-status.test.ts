@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type FeedStatus, watchCandles, watchFeedStatus, watchSnipers } from "../src/index.js";
-import { type Answer, at, MINUTES, PAIR, World } from "./world.js";
+import { type Answer, at, MINUTES, PAIR, World, withRows } from "./world.js";
 
 function statusesOf(world: World, options: Parameters<typeof watchFeedStatus>[1]) {
   const given: FeedStatus[] = [];
@@ -153,6 +153,24 @@ describe("watchFeedStatus", () => {
       const stalled = statuses.find(({ state }) => state === "stalled")!.when;
       expect(stalled).toBeGreaterThan(at("12:01:00"));
       expect(stalled).toBeLessThanOrEqual(at("12:01:04"));
+    },
+  );
+
+  it.each([0, -86_400_000, 86_400_000])(
+    "is stalled as late where its first look is asked for again, and the service's clock is %i ms ahead",
+    async (offset) => {
+      const world = new World({ start: at("12:00:10"), offset, hasDate: true, client: { timeout: 60_000 } });
+      world.swapsEvery(1_000, at("11:00:00") + offset, at("12:05:00") + offset);
+      // A row that breaks is asked for again, a second later.
+      world.interfere = (_, answer) =>
+        withRows(answer, (rows) => rows.map((row, index) => (index === 1 ? { ...row, close: null } : row)));
+      const { statuses } = statusesOf(world, { ...MINUTES, timeframe: "10s", every: 1_000 });
+      await world.clock.advanceTo(at("12:00:10.9"));
+      world.latency = 100_000;
+      await world.clock.advanceTo(at("12:00:20"));
+      const stalled = statuses.find(({ state }) => state === "stalled")?.when;
+      expect(stalled).toBeGreaterThanOrEqual(at("12:00:12"));
+      expect(stalled).toBeLessThanOrEqual(at("12:00:14"));
     },
   );
 

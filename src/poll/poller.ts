@@ -242,11 +242,11 @@ export class Poller<State> implements RunningPoll {
 
   /** The poll is late if the next answer takes until the end of its slot, and for at least two seconds. */
   #awaitSlotEnd(isAgain: boolean): void {
-    const { at } = this.#slot;
+    const at = this.#known(this.#slot.at);
     const { scheduler } = this.#core;
     if (this.#feed.isLate || this.#subscriber.closed) return;
-    // What is asked again has no slot of its own: the slot that begins meanwhile counts.
-    const due = isAgain ? this.#slotFollowing(at).at : at;
+    // What is asked again has no slot of its own: the one that follows the last answer counts.
+    const due = isAgain ? this.#slotFollowing(Math.max(at, this.#observedAt)).at : at;
     const end = Math.max(this.#slotFollowing(due).at, due + PATIENCE);
     if (end === Infinity) return;
     this.#timer = callAt(scheduler, end - serviceNow(this.#core) + scheduler.now(), () => {

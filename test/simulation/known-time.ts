@@ -1,5 +1,7 @@
 import type { Exchange } from "./exchanges.js";
+import { roundTrip } from "./monitors/health.js";
 import type { RunLog } from "./run-log.js";
+import { serviceClockOf } from "./service-time.js";
 
 /** A `Date` names a whole second, and is a little older once it is sent, ms. */
 const DATE_ERROR = 1_250;
@@ -16,6 +18,8 @@ const TOLD_APART = { ofEach: 4, by: 400, within: 1_800_000 };
 /** A machine that has answered among so many last answers is one to go by. */
 const REMEMBERED = 64;
 
+/** A `Date` tells the time to a second, ms. */
+const SECOND = 1_000;
 /** For so long, in ms, a clock may drift before an answer shows it. */
 const UNCHECKED = 60_000;
 
@@ -28,24 +32,29 @@ export class KnownTime {
   readonly #isTrusted: boolean[] = [true];
   readonly #areToldApart: boolean[] = [false];
   readonly #hasLied: boolean[] = [false];
+  readonly #untold: number[] = [];
 
   constructor(log: RunLog) {
     const { plan, told } = log;
+    const { hasDate } = plan.world;
     this.#log = log;
     this.#steps = plan.faults.flatMap((fault) =>
       fault.kind === "clock set" ? [{ at: plan.world.start + fault.from, by: fault.by }] : [],
     );
     // Without any Date the machine's clock is the service's; with one, the first answer tells it.
-    let agreeing = plan.world.hasDate ? AGREEING - 1 : Number.POSITIVE_INFINITY;
+    let agreeing = hasDate ? AGREEING - 1 : Number.POSITIVE_INFINITY;
     // An answer whose second was heard before may be a copy, and says nothing.
     let saying = agreeing;
     const heard = new Set<number>();
     let recent: Exchange[] = [];
     let hasLied = false;
+    const { at: serviceAt } = serviceClockOf(plan.world);
+    this.#untold.push(hasDate ? SECOND : 0);
     this.#agreeing.push(Number.POSITIVE_INFINITY);
     for (const exchange of told) {
       const error = errorOf(exchange);
-      if (error !== undefined) {
+      // A copy that hides its age is no other answer.
+      if (error !== undefined && !exchange.hidesAge) {
         const isTrue = error <= 0 && error >= -DATE_ERROR;
         agreeing = isTrue ? agreeing + 1 : 0;
         const { date } = exchange.headers;
@@ -62,6 +71,7 @@ export class KnownTime {
       this.#agreeing.push(agreeing);
       this.#isTrusted.push(saying >= AGREEING);
       this.#hasLied.push(hasLied);
+      this.#untold.push(hasDate ? untoldBy(recent, serviceAt) : 0);
       this.#areToldApart.push(plan.world.machines !== undefined && areToldApart(recent));
     }
   }
@@ -92,10 +102,15 @@ export class KnownTime {
     );
   }
 
+  /** What its Dates do not tell of the clock of a machine, ms: a second at first, and a way in the end. */
+  untoldAt(order: number): number {
+    return this.#untold[order]!;
+  }
+
   /** Whether what a lie said, or the clock before it was set, may be taken for another machine that has answered of late. */
   mayBeMachine(order: number): boolean {
     const isOld = this.#agreeing[order]! >= REMEMBERED || !this.#hasLied[order];
-    return !isOld || this.#stepsBefore(order).some(({ answers }) => answers < REMEMBERED);
+    return !isOld || this.#stepsBefore(order).some((step) => step.answersOnceTold < REMEMBERED);
   }
 
   /** The same at its worst. */
@@ -108,14 +123,25 @@ export class KnownTime {
     return Math.max(0, ...steps.map(({ by }) => Math.min(Math.abs(by), SMALL_STEP)));
   }
 
-  /** How the clock had been set by then, and how many answers with a `Date` have come since each time. */
+  /**
+   * How the clock had been set by then, how many answers with a `Date` have come since each time, and how many since it could
+   * be known: since the second one that the clock before does not explain. That is known to a round trip.
+   */
   #stepsBefore(order: number) {
-    const { told, exchanges } = this.#log;
+    const { told, exchanges, plan } = this.#log;
+    const { at: serviceAt } = serviceClockOf(plan.world);
+    const trip = roundTrip(this.#log);
     const next = told[order]?.received ?? Number.POSITIVE_INFINITY;
     return this.#steps.flatMap((step) => {
       if (step.at >= next || !exchanges.some(({ sent }) => sent > step.at)) return [];
       const isLater = ({ sent, headers }: Exchange) => sent > step.at && headers.date !== undefined;
-      return [{ ...step, answers: told.slice(0, order).filter(isLater).length }];
+      const later = told.slice(0, order).filter(isLater);
+      const isTelling = ({ sent, received, headers }: Exchange) =>
+        headers.date! > serviceAt(received!) + step.by + trip ||
+        headers.date! + 1_000 < serviceAt(sent) + step.by - trip;
+      const [, second] = later.filter((answer) => answer.old === 0 && isTelling(answer));
+      const answers = later.length;
+      return [{ ...step, answers, answersOnceTold: answers - 1 - later.indexOf(second!) }];
     });
   }
 }
@@ -125,6 +151,15 @@ function errorOf({ headers, answeredAt, ahead }: Exchange): number | undefined {
   return headers.date === undefined || answeredAt === undefined
     ? undefined
     : headers.date - answeredAt - ahead;
+}
+
+/** What the Dates of answers that no cache has kept leave of a second, either way. */
+function untoldBy(recent: readonly Exchange[], serviceAt: (at: number) => number): number {
+  const made = recent.filter(({ old }) => old === 0);
+  const dateOf = ({ headers, ahead }: Exchange) => headers.date! - ahead;
+  const behind = made.map((exchange) => serviceAt(exchange.received!) - dateOf(exchange));
+  const ahead = made.map((exchange) => dateOf(exchange) + SECOND - serviceAt(exchange.sent));
+  return Math.max(Math.min(SECOND, ...behind), Math.min(SECOND, ...ahead));
 }
 
 function areToldApart(recent: readonly Exchange[]): boolean {

@@ -202,7 +202,10 @@ export class SeriesPages {
         }
         // What lies beside the range is not asked for.
         refusal ??= value.refused.find((_, at) => isWanted(value.places[at]!.key))?.error;
-        if (value.served.rows > 0) this.beginning.noteAnswer(start, value.served.first, observedAt);
+        const { rows: served, first: earliest } = value.served;
+        const mayBeCopy = served > 0 && this.beginning.noteAnswer(start, earliest, observedAt);
+        // One of a later range shows what lies after this one, and lacks all else.
+        if (mayBeCopy && rows.some(({ timestamp }) => timestamp > end())) isUnfinished = true;
         read.push(value.served);
         // Where rows run from the newest to one before the range, all of the range has been shown, wherever the cursor leads.
         const isPast = isDescending && last !== undefined && last < start;

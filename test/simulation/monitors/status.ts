@@ -97,6 +97,12 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
       // What an answer lacks of the known is in doubt until another one, made a second later, lacks it as well.
       const lackingSince = lacksSince(context.looksAt(plan.feed), at);
       if (until - lackingSince <= APART + period + roundTrip(log)) continue;
+      // A machine that lags shows for so long what is gone, and lacks for as long what has come.
+      const lag = log.plan.world.replicas?.lag ?? 0;
+      const lags = ({ asOf, answeredAt, isHistory, received }: Look) =>
+        asOf < answeredAt && !isHistory && received > at - period - lag && received <= until;
+      if (context.looksAt(plan.feed).some(lags) && until - at <= APART + 2 * (lag + period + roundTrip(log)))
+        continue;
       // While a cache gives what it has, the feed is late, and that is true.
       const kept = log.plan.world.cache?.keeps ?? 0;
       const isCopy = ({ old, isHistory, received }: Look) =>
@@ -220,7 +226,8 @@ function checkLiveness(log: RunLog, stay: StayLog, feed: FeedPlan, context: Cont
       if (!context.knowsTime(last.order)) continue;
       // A slot that a look has run past is skipped.
       if (due.at <= context.serviceClock(from)) continue;
-      if (context.serviceClock(moment) - context.toleranceAt(last.order) <= due.at + PATIENCE) continue;
+      const known = context.serviceClock(moment) - context.toleranceAt(last.order);
+      if (known - context.untoldAt(last.order) <= due.at + PATIENCE) continue;
       if (!context.isTrusted(good.find((look) => look.received >= moment)?.order ?? last.order + 1)) continue;
       context.breach(
         6,
