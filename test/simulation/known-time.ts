@@ -1,5 +1,6 @@
 import type { Exchange } from "./exchanges.js";
 import type { RunLog } from "./run-log.js";
+import { serviceClockOf } from "./service-time.js";
 
 /** A `Date` names a whole second, and is a little older once it is sent, ms. */
 const DATE_ERROR = 1_250;
@@ -19,6 +20,14 @@ const REMEMBERED = 64;
 /** For so long, in ms, a clock may drift before an answer shows it. */
 const UNCHECKED = 60_000;
 
+/** What lies, or the clock before it was set, say of the service's clock: how far it is ahead of what it shows, between two bounds. */
+interface Ghost {
+  readonly low: number;
+  readonly high: number;
+  /** How many answers have come since one that may be its own. */
+  readonly answers: number;
+}
+
 /** How well the service's clock can be known, by the answers that a client has told of; `order` says how many of them. */
 export class KnownTime {
   readonly #log: RunLog;
@@ -26,7 +35,7 @@ export class KnownTime {
   /** By order. */
   readonly #agreeing: number[] = [];
   readonly #areToldApart: boolean[] = [false];
-  readonly #hasLied: boolean[] = [false];
+  readonly #haveGhosts: boolean[] = [false];
 
   constructor(log: RunLog) {
     const { plan, told } = log;
@@ -37,23 +46,36 @@ export class KnownTime {
     // Without any Date the machine's clock is the service's; with one, the first answer tells it.
     let agreeing = plan.world.hasDate ? AGREEING - 1 : Number.POSITIVE_INFINITY;
     let recent: Exchange[] = [];
-    let hasLied = false;
+    const clock = serviceClockOf(plan.world);
+    let ghosts: readonly Ghost[] = [];
+    let known = UNKNOWN;
+    let heardAt = Number.NEGATIVE_INFINITY;
     this.#agreeing.push(Number.POSITIVE_INFINITY);
     for (const exchange of told) {
       const error = errorOf(exchange);
       if (error !== undefined) {
         const isTrue = error <= 0 && error >= -DATE_ERROR;
         agreeing = isTrue ? agreeing + 1 : 0;
-        hasLied ||= !isTrue;
+        const { sent, received, old, headers } = exchange;
+        const shown = headers.date!;
+        const seen = { low: shown - clock.at(received!), high: shown + 1_000 - clock.at(sent), answers: 0 };
+        const isSet = ({ at }: { at: number }) => at > heardAt && at < sent;
+        const before = this.#steps.filter(isSet).map(({ by }) => shifted(known, by));
+        ghosts = [...ghosts, ...before]
+          .map((ghost) => haunted(ghost, old > 0 ? UNKNOWN : seen))
+          .filter(({ answers }) => answers < REMEMBERED);
+        if (!isTrue) ghosts = [...ghosts, seen];
+        else if (old === 0) known = common(known, seen);
+        heardAt = sent;
         // What was heard by the machine's clock as it was before is not compared with what is heard by it now.
         const isSetSince = ({ sent }: Exchange) =>
           this.#steps.some(({ at }) => at >= sent && at < exchange.sent);
-        const before = recent.slice(1 - REMEMBERED).filter((other) => !isSetSince(other));
+        const comparable = recent.slice(1 - REMEMBERED).filter((other) => !isSetSince(other));
         // Nor what was heard before a lie, by which the clock may have jumped.
-        recent = isTrue ? [...before, exchange] : [];
+        recent = isTrue ? [...comparable, exchange] : [];
       }
       this.#agreeing.push(agreeing);
-      this.#hasLied.push(hasLied);
+      this.#haveGhosts.push(ghosts.length > 0);
       this.#areToldApart.push(plan.world.machines !== undefined && areToldApart(recent));
     }
   }
@@ -86,8 +108,7 @@ export class KnownTime {
 
   /** Whether what a lie said, or the clock before it was set, may be taken for another machine that has answered of late. */
   mayBeMachine(order: number): boolean {
-    const isOld = this.#agreeing[order]! >= REMEMBERED || !this.#hasLied[order];
-    return !isOld || this.#stepsBefore(order).some(({ answers }) => answers < REMEMBERED);
+    return this.#haveGhosts[order]! || this.#stepsBefore(order).some(({ answers }) => answers < REMEMBERED);
   }
 
   /** The same at its worst. */
@@ -110,6 +131,23 @@ export class KnownTime {
       return [{ ...step, answers: told.slice(0, order).filter(isLater).length }];
     });
   }
+}
+
+const UNKNOWN: Ghost = { low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY, answers: 0 };
+
+function shifted({ low, high }: Ghost, by: number): Ghost {
+  return { low: low + by, high: high + by, answers: 0 };
+}
+
+function common(a: Ghost, b: Ghost): Ghost {
+  return { low: Math.max(a.low, b.low), high: Math.min(a.high, b.high), answers: 0 };
+}
+
+/** A ghost after one more answer. That may be its own where it is no copy, and the two have left no room for the truth. */
+function haunted(ghost: Ghost, seen: Ghost): Ghost {
+  const left = common(ghost, seen);
+  const isOwn = seen !== UNKNOWN && left.low <= left.high && (left.low > 0 || left.high < 0);
+  return isOwn ? left : { ...ghost, answers: ghost.answers + 1 };
 }
 
 /** How far the `Date` of an answer is ahead of the clock of its machine, ms. */

@@ -1,0 +1,46 @@
+import { expect, it } from "vitest";
+import type { Exchange } from "./exchanges.js";
+import type { Fault } from "./faults.js";
+import { KnownTime } from "./known-time.js";
+import type { RunLog } from "./run-log.js";
+
+const START = Date.UTC(2024, 0, 1);
+
+/** An answer that is made so many ms after START, and whose `Date` is wrong by so much. */
+function answerAt(made: number, wrong = 0, old = 0): Exchange {
+  const answeredAt = START + made;
+  const date = Math.floor(answeredAt / 1_000) * 1_000 + wrong;
+  const [sent, received] = [answeredAt + old, answeredAt + old];
+  return { sent, received, answeredAt, ahead: 0, old, headers: { date } } as unknown as Exchange;
+}
+
+/** After how many answers another machine may still be what a lie, or the time before a step, has said. */
+function mayBeMachineAfter(told: readonly Exchange[], faults: readonly Partial<Fault>[] = []): number[] {
+  const world = { start: START, offset: 0, drift: 0, hasDate: true };
+  const log = { plan: { world, faults }, told, exchanges: told } as unknown as RunLog;
+  const known = new KnownTime(log);
+  return told.flatMap((_, at) => (known.mayBeMachine(at + 1) ? [at + 1] : []));
+}
+
+/** So many answers, a minute apart, each at the same place of its second. */
+const answers = (from: number, count: number, within: number) =>
+  Array.from({ length: count }, (_, at) => answerAt((from + at) * 60_000 + within));
+
+it("counts 64 answers since one that may be of the clock before it was set", () => {
+  const step = { kind: "clock set", from: 150_000, until: 150_000, by: -670 } as const;
+  const before = [answerAt(0), answerAt(60_999)];
+  const last = (told: readonly Exchange[]) => mayBeMachineAfter([...before, ...told], [step]).at(-1);
+  // At the very beginning of a second the old clock shows the one before.
+  expect(last(answers(3, 80, 0))).toBe(2 + 63);
+  // Towards its end both show the same.
+  expect(last([...answers(3, 6, 900), ...answers(9, 80, 0)])).toBe(2 + 6 + 63);
+});
+
+it("counts them since one that a lie may have told, and leaves out copies", () => {
+  const lie = answerAt(400, -1_000);
+  const fitting = answers(1, 10, 900);
+  expect(mayBeMachineAfter([lie, ...answers(1, 80, 300)]).at(-1)).toBe(1 + 63);
+  expect(mayBeMachineAfter([lie, ...fitting, ...answers(11, 80, 300)]).at(-1)).toBe(1 + 10 + 63);
+  const copies = fitting.map((_, at) => answerAt((at + 1) * 60_000 + 900, 0, 5_000));
+  expect(mayBeMachineAfter([lie, ...copies, ...answers(11, 80, 300)]).at(-1)).toBe(1 + 63);
+});
