@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { watchCandles } from "../../src/index.js";
-import { at, MINUTES, World } from "../world.js";
+import { at, MINUTES, World, withRows } from "../world.js";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -65,6 +65,16 @@ describe.each(CASES)("1min of $network, every: $every, Date: $hasDate", (plan) =
     );
     expect(hours[1]).toBeLessThanOrEqual(polls + 11);
     expect(hours[2]).toBe(polls);
+  });
+
+  it("takes a few an hour more than it polls of a service that shows nothing any more", async () => {
+    const { hours } = await requests(plan, (world) => {
+      world.swapsEvery(15_000, START - 6 * HOUR, START + 4 * HOUR);
+      world.interfere = ({ url, sent }, answer) =>
+        url.pathname.endsWith("/ohlcv") && sent > START + HOUR ? withRows(answer, () => []) : undefined;
+    });
+    // A slot whose answer lacks all that was known asks twice more.
+    expect(Math.max(...hours.slice(1))).toBeLessThanOrEqual(3 * polls + 25);
   });
 });
 

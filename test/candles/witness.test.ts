@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type CandleEvent, type FeedStatus, watchCandles, watchFeedStatus } from "../../src/index.js";
 import type { ServiceQuirks } from "../../src/service/index.js";
-import { at, MINUTES, World, withRows } from "../world.js";
+import { answered, at, MINUTES, World, withRows } from "../world.js";
 import { standing } from "./minute-candles.js";
 
 const MINUTE = 60_000;
@@ -299,3 +299,54 @@ describe.each([0, 1, 2])(
     });
   },
 );
+
+describe("a history", () => {
+  /** The minutes that a watch gives from its first one on, where answers about the past lack some; `lacksOf`: by how many have been given. */
+  async function given(since: number | { candles: number }, lacksOf: (answer: number) => "fails" | number[]) {
+    const world = new World({ start: at("12:00:10") });
+    world.swapsEvery(MINUTE, at("10:00:00"), at("13:00:00"));
+    const options = { ...MINUTES, every: "close", revisionWindow: 2 } as const;
+    watchCandles(world.client, options).subscribe();
+    await world.clock.advanceTo(at("12:10:30"));
+    let answers = 0;
+    world.interfere = ({ url: { searchParams } }, answer) => {
+      if (Number(searchParams.get("toDate")) * 1_000 > at("12:09:00")) return undefined;
+      const lacks = lacksOf(answers++);
+      if (lacks === "fails") return answered(503, {});
+      return withRows(answer, (rows) =>
+        rows.filter(({ timestamp }) => !lacks.includes(Date.parse(String(timestamp)))),
+      );
+    };
+    const minutes: number[] = [];
+    watchCandles(world.client, { ...options, since }).subscribe(({ candle }) =>
+      minutes.push(candle.timestamp),
+    );
+    await world.clock.advanceTo(at("12:15:30"));
+    return [...new Set(minutes)].sort((a, b) => a - b);
+  }
+  const minutesFrom = (from: number) =>
+    Array.from({ length: (at("12:16:00") - from) / MINUTE }, (_, index) => from + index * MINUTE);
+
+  it.each([1, 2, 3, 4])(
+    "shows each of the newest final candles that polls have shown: the %d. last",
+    async (back) => {
+      const from = at("12:10:00") - 20 * MINUTE;
+      const lost = at("12:08:00") - back * MINUTE;
+      expect(await given({ candles: 20 }, (answer) => (answer === 0 ? [lost] : []))).toEqual(
+        minutesFrom(from),
+      );
+    },
+  );
+
+  it("that has failed shows what it has seen before", async () => {
+    const from = at("11:00:00");
+    // With the one before it: a range is asked for with that.
+    const first = Array.from({ length: 6 }, (_, index) => from + (index - 1) * MINUTE);
+    const minutes = await given(from, (answer) => {
+      if (answer === 0) return first;
+      if (answer < 8) return "fails";
+      return answer === 8 ? [at("11:30:00")] : [];
+    });
+    expect(minutes).toEqual(minutesFrom(from));
+  });
+});

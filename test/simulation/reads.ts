@@ -120,7 +120,7 @@ function instantIn(text: unknown): number {
 }
 
 /** A number that is written as a text is that number. */
-function asNumber(value: unknown): unknown {
+export function asNumber(value: unknown): unknown {
   return typeof value === "string" && value.trim() !== "" && Number.isFinite(Number(value))
     ? Number(value)
     : value;

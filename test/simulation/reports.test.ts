@@ -67,6 +67,18 @@ describe("a wallet is gone", () => {
   });
 });
 
+it("a number in a text is that number, and any other text breaks its row", () => {
+  const [report] = reports({
+    at: 0,
+    rows: [
+      { ...row("ann", []), totalSoldUsd: "412" },
+      { ...row("bob", []), totalSoldUsd: "many" },
+    ],
+  });
+  expect(report!.wallets.get("ann")!.totalSoldUsd).toBe(412);
+  expect(report!.broken).toEqual(new Set(["bob"]));
+});
+
 it("a transaction is read with all that is said of it", () => {
   const [report] = reports(there);
   expect(report!.wallets.get("ann")!.sellTransactions.get("a")).toEqual({

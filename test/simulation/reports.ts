@@ -1,7 +1,7 @@
 import type { SniperTotal, SniperTransaction } from "../../src/index.js";
 import { type Exchange, hasFalseDate } from "./exchanges.js";
 import { APART } from "./monitors/evidence.js";
-import { askedBy } from "./reads.js";
+import { askedBy, asNumber } from "./reads.js";
 import type { RunLog } from "./run-log.js";
 
 export const LISTS = ["snipedTransactions", "sellTransactions"] as const;
@@ -104,7 +104,8 @@ function walletIn(row: Record<string, unknown> | null): Wallet | undefined {
 /** Numbers may be null, or absent. */
 function numberIn(value: unknown): number | null | undefined {
   if (value === null || value === undefined) return null;
-  return typeof value === "number" ? value : undefined;
+  const number = asNumber(value);
+  return typeof number === "number" ? number : undefined;
 }
 
 function transactionsIn(list: unknown): ReadonlyMap<string, SniperTransaction> | undefined {

@@ -20,6 +20,8 @@ type Place = Pick<CandleBook, "finalUntil" | "anchors" | "silence" | "epoch">;
 
 /** How a series is read on: it keeps how far to go next and what pages have told of what follows, also where one fails. */
 export class ForwardWalk {
+  /** All that is known of what comes next. */
+  book?: CandleBook;
   readonly #pages: SeriesPages;
   readonly #intervals: Intervals;
   #stride: Stride = FIRST_STRIDE;
@@ -42,7 +44,7 @@ export class ForwardWalk {
     if (failure !== undefined) throw failure;
     const { silence, epoch } = place;
     const { from, to: end } = wanted;
-    const isConfirming = this.#waiting !== undefined && silence !== undefined;
+    let isConfirming = this.#waiting !== undefined && silence !== undefined;
     const waiting = isConfirming || this.#waiting?.epoch !== epoch ? undefined : this.#waiting;
     if (!isConfirming) this.#waiting = undefined;
     const kept = waiting ?? this.#endAt(place, end);
@@ -51,7 +53,7 @@ export class ForwardWalk {
     for (;;) {
       const known = Math.min(end, intervals.end(this.#ends.at(-1)?.from ?? end));
       const to = isConfirming
-        ? Math.min(intervals.end(silence.until), known)
+        ? Math.min(intervals.end(silence!.until), known)
         : endOfRange(intervals, this.#stride, from, this.#pages.beginning.start ?? EARLIEST, known);
       const endAt = to < end ? undefined : wanted.endAt;
       const part = { ...wanted, to, endAt, searchUntil: end, ...limitOf(this.#stride) };
@@ -59,7 +61,8 @@ export class ForwardWalk {
       if (page === undefined || page.from > from) {
         if (page !== undefined) this.#ends.push(page);
         this.#stride = strideAfter(coveredBy(this.#stride, intervals, { from, to }), undefined);
-      } else if (!isConfirming && isSilent(page) && page.to < end) {
+      } else if (isSilent(page) && page.to < end) {
+        isConfirming = false;
         this.#stride = strideOver(this.#stride, page.to);
       } else {
         this.#failure = page.to < end ? page.failure : undefined;

@@ -46,7 +46,8 @@ export async function* readForward(
   const { from: begin, anchors: before, until, onAnswer } = query;
   const { scheduler } = core;
   const pause = (ms: number) => sleepUntil(scheduler, scheduler.now() + ms, options.signal);
-  let book = emptyBook(begin, before);
+  // One that failed goes on from what it knew.
+  let book = walk.book?.finalUntil === begin ? walk.book : emptyBook(begin, before);
   let [asks, stale] = [0, 0];
   // From before there was any pair nothing shows: the report says where to begin.
   if (begin < EARLIEST) await pages.beginning.learnCreation(serviceNow(core), options);
@@ -57,6 +58,7 @@ export async function* readForward(
     const judgement = await judgedWithLosses(pages, rules, book, page, query, options);
     const { changes, doubt, isGone } = judgement;
     book = judgement.book;
+    walk.book = book;
     walk.note(page, doubt);
     const hasGone = book.finalUntil > from;
     if (hasGone) {

@@ -44,7 +44,8 @@ export interface Judgement {
  * it, nothing becomes final. If there is no row at all, nothing is covered, either. An answer that shows an anchor was not cut.
  */
 export function judge(rules: CandleRules, before: CandleBook, page: Page): Judgement {
-  const isSameClock = before.epoch === undefined || before.epoch === page.epoch;
+  // An answer of which nobody knows when it was made does not tell how far another clock goes back.
+  const isSameClock = page.isInDoubt || before.epoch === undefined || before.epoch === page.epoch;
   const book = isSameClock ? before : byAnotherClock(rules, before, page);
   const { at, to } = page;
   const lacking = anchorsLacking(book, page);
@@ -127,7 +128,7 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
       coveredFrom,
       coveredUntil,
       observedAt: Math.max(at, book.observedAt),
-      epoch: page.epoch,
+      epoch: book.epoch ?? page.epoch,
     },
     changes,
     doubt,

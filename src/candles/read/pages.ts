@@ -5,7 +5,6 @@ import { ohlcvRoute } from "../../contract/routes.js";
 import type { Span } from "../../contract/store.js";
 import { mostRows, readOhlcvBody } from "../../contract/wire.js";
 import { type AnyPairstreamError, ContractError, PairstreamError } from "../../errors.js";
-import { APART } from "../../poll/apart.js";
 import type { Intervals } from "../../timeframe.js";
 import { Beginning, type ReadOptions } from "./beginning.js";
 
@@ -39,7 +38,7 @@ export interface Page {
   readonly hasUnplaced: boolean;
   /** Whether its last cursor led nowhere: what it does not show is unknown. */
   readonly isUnfinished?: boolean;
-  /** Whether its rows ascend: a service that cuts such an answer leaves out its newest. */
+  /** Whether it tells no further than to its last row: its rows ascend, and may be cut, or answer another question. */
   readonly isAscending?: boolean;
   /** Why it tells only of a part of its range, where pages of that failed. */
   readonly failure?: PairstreamError | undefined;
@@ -106,7 +105,7 @@ export class SeriesPages {
   async #search(wanted: Wanted, page: Page, options: ReadOptions): Promise<Page | undefined> {
     const isKnown = wanted.anchors.length > 0;
     const { at, pause } = this.#searched;
-    if (Math.abs(page.at - at) < (isKnown ? APART : pause)) return undefined;
+    if (Math.abs(page.at - at) < pause) return undefined;
     const start = this.#startOf(wanted);
     const until = Math.max(page.to, wanted.searchUntil ?? page.to, wanted.anchors.at(-1) ?? page.to);
     // Nothing has happened yet in what is still to come.
@@ -121,7 +120,7 @@ export class SeriesPages {
     if (bornAt !== undefined && page.to <= bornAt) return { ...page, bornAt };
     // Nothing was sought where the report has told that no start as late as this one hides anything.
     if (!this.beginning.isReached(start))
-      this.#searched = { at: page.at, pause: isKnown ? pause : Math.min(2 * pause, SEARCH_PAUSE.last) };
+      this.#searched = { at: page.at, pause: Math.min(2 * pause, SEARCH_PAUSE.last) };
     return this.#startOf(wanted) === start ? undefined : this.ask(wanted, options);
   }
 
@@ -226,6 +225,8 @@ export class SeriesPages {
     if (isEmpty && (wanted.shown ?? anchors[0]) !== undefined) this.beginning.noteHidden(start);
     const shown = onePerInterval(rows);
     if (broken.size > 0) for (const { timestamp } of shown) broken.delete(timestamp);
+    // With a row from before the start it may answer another question, and tells nothing but what it shows of this range.
+    const isBeside = (shown[0]?.timestamp ?? start) < start;
     const isThere = (start: number) =>
       broken.has(start) || shown.some(({ timestamp }) => timestamp === start);
     return {
@@ -233,14 +234,14 @@ export class SeriesPages {
       to,
       ...first!,
       isInDoubt,
-      candles: shown.filter(({ timestamp }) => timestamp < to),
+      candles: shown.filter(({ timestamp }) => timestamp < to && (timestamp >= from || !isBeside)),
       // A row without a place may be that of any of them.
       lacking: new Set(anchors.filter((timestamp) => !hasUnplaced && !isThere(timestamp))),
       broken: [...broken].filter(isIn).sort((a, b) => a - b),
       hasUnplaced,
       isUnfinished,
       failure,
-      isAscending: isAscending && shown.length > 1,
+      isAscending: isBeside || (isAscending && shown.length > 1),
       refusal,
       isEmpty,
       mayHide: !this.beginning.isReached(start),

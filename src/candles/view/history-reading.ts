@@ -31,7 +31,7 @@ export class HistoryReading {
   readonly start: number;
   /** How many candles before the book are wanted; 0 where they are wanted from `start` on. */
   readonly #count: number;
-  /** Where the book takes over, and its newest final candle. */
+  /** Where the book takes over, and its newest final candles. */
   #until: number;
   #known: readonly number[];
 
@@ -58,7 +58,7 @@ export class HistoryReading {
         : inBook[inBook.length - since.candles]!.candle.timestamp;
     const isInBook = since === undefined || (isCounted && this.#count === 0);
     this.#until = isInBook ? this.start : book.finalUntil;
-    this.#known = book.anchors.slice(-1);
+    this.#known = book.anchors;
   }
 
   /** Whether there is anything to read before the book. */
@@ -70,7 +70,7 @@ export class HistoryReading {
   follow({ finalUntil, anchors }: CandleBook): void {
     if (finalUntil >= this.#until) return;
     this.#until = finalUntil;
-    this.#known = anchors.slice(-1);
+    this.#known = anchors;
   }
 
   /** The history in steps; once all of it has been delivered, tells how far back that reaches. */

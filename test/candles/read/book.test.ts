@@ -195,6 +195,16 @@ describe("the service's clock", () => {
     ]);
   });
 
+  it("goes back only with an answer of which it is known when it was made", () => {
+    const seen = observe();
+    seen.see(8, 1, { 4: 1, 8: 1 });
+    const doubtful = { epoch: 1, isInDoubt: true };
+    expect(seen.see(2, 30, { 4: 1, 8: 2 }, doubtful)).toEqual(["updated 8=2 open r1"]);
+    expect([seen.finalUntil, seen.covered]).toEqual([6, [0, 8]]);
+    seen.see(8, 30, { 8: 2 }, { epoch: 1 });
+    expect([seen.finalUntil, seen.covered]).toEqual([6, [0, 8]]);
+  });
+
   it("of another epoch makes an end of what was in doubt by the clock before", () => {
     const seen = observe();
     seen.see(5, 30, { 3: 1, 4: 1, 5: 1 });

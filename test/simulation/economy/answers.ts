@@ -23,6 +23,12 @@ export function isDoubtful({ exchange, broken, hasUnidentifiedRow }: Read): bool
   return hasFalseDate(exchange) || isOther || broken.size > 0 || hasUnidentifiedRow;
 }
 
+/** Whether an answer has rows, and none of them can be read. */
+export function isUnreadable(exchange: Exchange): boolean {
+  const { rows, broken, hasUnidentifiedRow } = readOf(exchange) ?? {};
+  return rows?.size === 0 && (broken!.size > 0 || hasUnidentifiedRow!);
+}
+
 /** Whether an interval has ended and settled since a cache's copy was made. */
 export function isOutdated({ exchange }: Read, { start }: Intervals, settle: number): boolean {
   const madeAt = exchange.answeredAt!;

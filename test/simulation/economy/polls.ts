@@ -11,6 +11,7 @@ import {
   isDoubtful,
   isOutdated,
   isProbe,
+  isUnreadable,
   leadsNowhere,
   leavesClosingOpen,
   missesPresent,
@@ -18,6 +19,7 @@ import {
   Shown,
   timesUnknown,
 } from "./answers.js";
+import { coveredAt } from "./covered.js";
 import { allowRetries, hasWaited } from "./failures.js";
 import { Search } from "./search.js";
 import { awakeSlots, isWithin, slotsWithin, spansOf } from "./spans.js";
@@ -29,6 +31,8 @@ const MOST_AGAIN = 2;
 const AT_ONCE = 2_000;
 /** Closings that may be asked for once more until the service's clock is known. */
 export const LEARNING = 10;
+/** So many intervals that a store lacks come with the first answer at most. */
+const HALF_A_PAGE = 500;
 /** Beside its candles a poll may ask for a few known ones, which a whole answer holds. */
 const ANCHORS = 6;
 
@@ -61,8 +65,14 @@ export async function allowPolls(
     let looked = 0;
     const own = exchanges.filter(({ sent }) => isWithin(log, sent, span));
     // What comes without pages before it, where no attempt is left, is a poll that has failed.
-    const isAskedAtOnce = (exchange: Exchange, at: number) =>
-      isCutShort(exchange) && (own[at + 1]?.sent ?? Infinity) <= exchange.received! + AT_ONCE;
+    const isAskedAtOnce = (exchange: Exchange, at: number) => {
+      const { sent, attempt } = own[at + 1] ?? { sent: Infinity };
+      return (
+        isCutShort(exchange) &&
+        sent <= exchange.received! + AT_ONCE &&
+        attempt !== (exchange.attempt ?? 1) + 1
+      );
+    };
     const others = own.filter((exchange, at) => !isAskedAtOnce(exchange, at));
     allowRetries(log, others, account, undefined, stays);
     for (const [at, exchange] of own.entries()) {
@@ -73,7 +83,9 @@ export async function allowPolls(
       const passed = due.filter((slot) => slot <= exchange.answeredAt!).length;
       if (isProbe(exchange) || (read.rows.size === 0 && passed === looked)) search.note(read);
       const before = own[at - 1];
-      if (passed === looked && before && hasFalseDate(before) && hasWaited(log, before, exchange)) {
+      // Where nothing has shown yet, an answer of which nothing can be read is none.
+      const hasFailed = before && (hasFalseDate(before) || (!shown.hasAny && isUnreadable(before)));
+      if (passed === looked && hasFailed && hasWaited(log, before, exchange)) {
         account.allow("retry");
         polls += 1;
       }
@@ -97,7 +109,8 @@ export async function allowPolls(
         closings -= 1;
         again += 1;
       }
-      account.allow("page", (await pagesOf(log, feed, intervals, coveredUntil, exchange)) - 1);
+      const known = coveredUntil ?? storedUntil(log, feed, intervals, exchange);
+      account.allow("page", (await pagesOf(log, feed, intervals, known, exchange)) - 1);
       coveredUntil = exchange.answeredAt!;
     }
     account.allow("again", Math.min(again, MOST_AGAIN * polls));
@@ -116,6 +129,19 @@ export function timesToLearn({ plan }: RunLog): number {
   const kinds = ["clock set", "wrongDate", "jumpingDate"];
   const changes = plan.faults.filter(({ kind }) => kinds.includes(kind)).length;
   return 1 + changes + (plan.world.machines === undefined ? 0 : 1);
+}
+
+/** Where a store ends, as a poll begins: it reads on from there, unless more than half a page lies between. */
+function storedUntil(
+  { store }: RunLog,
+  { series: { pairAddress, timeframe, currency } }: FeedPlan,
+  intervals: Intervals,
+  { sent, answeredAt }: Exchange,
+): number | undefined {
+  const name = `${pairAddress} ${timeframe} ${currency}`;
+  const calls = store?.calls.filter(({ series }) => series === name) ?? [];
+  const until = coveredAt(store?.before.get(name)?.covered ?? [], calls, sent).at(-1)?.to;
+  return until !== undefined && intervals.count(until, answeredAt!) <= HALF_A_PAGE ? until : undefined;
 }
 
 /** The pages of what a poll has to read: what may change, and what came since the last answer. */

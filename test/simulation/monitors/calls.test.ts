@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Exchange } from "../exchanges.js";
+import { TOTALS } from "../reports.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { watchCalls } from "./calls.js";
 import { watchErrors } from "./errors.js";
@@ -104,6 +105,13 @@ describe("a direct call", () => {
     expect(judge("page", [page([2, 1], { cursor: "next", tokenAddress: "token" })])).toHaveLength(1);
   });
 
+  it("gives a number for one that was served in a text", () => {
+    const told = [exchange(0, [{ ...row(1), close: "1", volume: "1.0", trades: "1" }], START)];
+    const judge = (value: unknown) => breachesOf(watchCalls, { told, stays: [callOf("page", [value])] });
+    expect(judge(page([1]))).toEqual([]);
+    expect(judge(page([1], { result: Object.freeze([{ ...candle(1), close: "1" }]) }))).not.toEqual([]);
+  });
+
   it("gives what is frozen", () => {
     expect(judge("page", [{ ...(first as object) }])).toEqual(["15: page 1 gives what is not frozen"]);
   });
@@ -113,6 +121,24 @@ describe("a direct call", () => {
     expect(judge("pages", [first])).toEqual(["5: pages 1 ends before its last page"]);
     expect(judge("pages", [])).toHaveLength(1);
   });
+});
+
+it("a report gives a number for one that was served in a text, and null for none", () => {
+  const served = { walletAddress: "ann", snipedTransactions: [], sellTransactions: [], totalSoldUsd: "412" };
+  const url = "http://localhost/token/mainnet/pairs/pair/snipers";
+  const told = [{ ...exchange(0, [], START), url, body: JSON.stringify({ result: [served] }) }];
+  const totals = Object.fromEntries(TOTALS.map((total) => [total, null]));
+  const none = { blockNumber: null, blockTimestamp: null, transactionHash: null };
+  const lists = { snipedTransactions: Object.freeze([]), sellTransactions: Object.freeze([]) };
+  const judge = (totalSoldUsd: unknown) => {
+    const wallet = Object.freeze({ walletAddress: "ann", ...lists, ...totals, totalSoldUsd });
+    const report = Object.freeze({ ...none, result: Object.freeze([wallet]) });
+    const call = { ...callOf("page", [report]), plan: { kind: "report", options: { pairAddress: "pair" } } };
+    return breachesOf(watchCalls, { told, stays: [call as unknown as StayLog] });
+  };
+  expect(judge(412)).toEqual([]);
+  expect(judge("412")).toHaveLength(1);
+  expect(judge(null)).toHaveLength(1);
 });
 
 describe("a row that is given up", () => {

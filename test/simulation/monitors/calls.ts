@@ -1,6 +1,6 @@
 import type { OhlcvPage, SniperReport, Timeframe } from "../../../src/index.js";
 import type { Exchange } from "../exchanges.js";
-import { askedBy } from "../reads.js";
+import { askedBy, asNumber } from "../reads.js";
 import { TOTALS } from "../reports.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { checkEnd } from "./fetched.js";
@@ -8,7 +8,10 @@ import type { Context, Monitor } from "./monitor.js";
 
 type Raw = Readonly<Record<string, unknown>>;
 
-/** Promise 15, and what the documents say of direct calls: they give what was served, in its order, frozen; and all pages. */
+/**
+ * Promise 15, and what the documents say of direct calls: they give what was served, in its order, frozen, and all pages. A number
+ * in a text is one.
+ */
 export const watchCalls: Monitor = (log, context) => {
   for (const stay of log.stays) {
     if (!["page", "pages", "report"].includes(stay.plan.kind)) continue;
@@ -61,12 +64,12 @@ function pageIn({ body = "" }: Exchange, { plan }: StayLog): unknown {
   const { cursor, page, result, ...rest } = JSON.parse(body) as Raw & { result: Raw[] };
   const candles = result.map(({ timestamp, open, high, low, close, volume, trades, swaps = trades }) => ({
     timestamp: Date.parse(String(timestamp)),
-    open,
-    high,
-    low,
-    close,
-    volume,
-    swaps,
+    open: asNumber(open),
+    high: asNumber(high),
+    low: asNumber(low),
+    close: asNumber(close),
+    volume: asNumber(volume),
+    swaps: asNumber(swaps),
   }));
   return {
     ...(typeof cursor === "string" && cursor !== "" ? { cursor } : {}),
@@ -96,7 +99,7 @@ function reportIn({ body = "" }: Exchange): unknown {
       walletAddress: row.walletAddress,
       snipedTransactions: transactions(row.snipedTransactions),
       sellTransactions: transactions(row.sellTransactions),
-      ...Object.fromEntries(TOTALS.map((total) => [total, row[total] ?? null])),
+      ...Object.fromEntries(TOTALS.map((total) => [total, asNumber(row[total] ?? null)])),
     })),
   } satisfies Record<keyof SniperReport, unknown>;
 }

@@ -54,10 +54,18 @@ function lookAt(minute: number, given: Partial<Look> = {}): Look {
   } as Look;
 }
 
-function exchangeOf(priority: string, minute: number, sent: number, isGood: boolean, fault?: string) {
-  const url = `http://localhost/token/devnet/pairs/pair/ohlcv?timeframe=1min&currency=usd&fromDate=${at(minute) / 1_000}`;
+function exchangeOf(
+  priority: string,
+  minute: number,
+  sent: number,
+  isGood: boolean,
+  fault?: string,
+  cursor?: string,
+) {
+  const page = cursor === undefined ? "" : `&cursor=${cursor}`;
+  const url = `http://localhost/token/devnet/pairs/pair/ohlcv?timeframe=1min&currency=usd&fromDate=${at(minute) / 1_000}${page}`;
   const faults = fault === undefined ? [] : [fault];
-  return { url, priority, faults, told: { isGood }, sent, received: sent };
+  return { url, priority, faults, told: { isGood }, old: 0, sent, received: sent };
 }
 
 interface Case {
@@ -66,7 +74,12 @@ interface Case {
   /** Of these what it holds for good though the service has it no more. */
   readonly gone?: readonly number[];
   /** The questions of histories for what begins at a minute, a second apart from the first minute on, and whether they are answered. */
-  readonly asked?: readonly (readonly [minute: number, isAnswered: boolean])[];
+  readonly asked?: readonly (readonly [
+    minute: number,
+    isAnswered: boolean,
+    fault?: string | undefined,
+    cursor?: string,
+  ])[];
   /** How often a poll has failed, every five seconds from the first minute on, and with what. */
   readonly failed?: readonly [times: number, fault: string];
   readonly looks?: readonly Look[];
@@ -78,6 +91,8 @@ interface Case {
   readonly hasFailed?: boolean;
   /** How many read the same past; default: one. */
   readonly readers?: number;
+  /** What the client may spend. */
+  readonly quota?: { readonly units: number; readonly per: number };
   /** How far the clock of a second machine is ahead, ms, and how well the time is known. */
   readonly ahead?: number;
   readonly tolerance?: number;
@@ -95,6 +110,7 @@ async function judge({
   left,
   hasFailed = false,
   readers = 1,
+  quota,
   ahead,
   tolerance = 0,
 }: Case) {
@@ -125,12 +141,14 @@ async function judge({
   };
   const latency = { base: 0, spread: 0 };
   const machines = ahead === undefined ? undefined : { ahead };
-  const world = { start: START, weekStart: "monday", client: {}, quirks: {}, latency, machines };
+  const world = { start: START, weekStart: "monday", client: { quota }, quirks: {}, latency, machines };
   const log = {
     plan: { world, healthyFrom: 0 },
     told: [],
     exchanges: [
-      ...asked.map(([minute, isGood], turn) => exchangeOf("history", minute, at(1) + turn * 1_000, isGood)),
+      ...asked.map(([minute, isGood, fault, cursor], turn) =>
+        exchangeOf("history", minute, at(1) + turn * 1_000, isGood, fault, cursor),
+      ),
       ...Array.from({ length: times }, (_, turn) =>
         exchangeOf("close", 0, at(1) + turn * 5_000, false, fault),
       ),
@@ -196,6 +214,13 @@ describe("what a subscriber is held to", () => {
     expect(breaches.some((what) => what.endsWith(lacks(3)))).toBe(true);
   });
 
+  it("counts what it was given, and goes as the last answer lacks it", async () => {
+    const shown = lookAt(10.4, { rows: new Map([...lookAt(10.4).rows, [at(9), [candleOf(9)]]]) });
+    const given = { since: { candles: 3 }, held: [3, 8, 9], gone: [9], looks: [shown, lookAt(10.5)] };
+    const { breaches } = await judge({ ...given, left: at(10.5) + 5_000 });
+    expect(breaches.filter((what) => what.includes("has nothing"))).toEqual([]);
+  });
+
   it("is a history once nobody can still be waiting for an answer to a question of it", async () => {
     const isHeldTo = async (...asked: NonNullable<Case["asked"]>) => {
       const left = at(1) + 40_000;
@@ -207,6 +232,12 @@ describe("what a subscriber is held to", () => {
     // That of another reader says nothing of the one that has failed.
     expect(await isHeldTo([-20, false], [-10, true])).toBe(false);
     expect(await isHeldTo([-20, false], [-10, true], [-20, true])).toBe(true);
+    // Of an answer in pages each has to be whole.
+    const struck = [-20, true, "broken"] as const;
+    expect(await isHeldTo(struck, [-20, true, undefined, "b"])).toBe(false);
+    expect(await isHeldTo([...struck, "b"], [-20, true, undefined, "c"])).toBe(false);
+    expect(await isHeldTo(struck, [-20, true], [-20, true, undefined, "b"])).toBe(true);
+    expect(await isHeldTo([-20, false, undefined, "b"], [-20, true, undefined, "b"])).toBe(true);
   });
 
   it("is a history once each of its readers can have been answered", async () => {
@@ -218,6 +249,20 @@ describe("what a subscriber is held to", () => {
     };
     expect(await isHeldTo([-20, false], [-20, false], [-20, true])).toBe(false);
     expect(await isHeldTo([-20, false], [-20, false], [-20, true], [-20, true])).toBe(true);
+  });
+
+  it("is no history while polls spend all of a quota", async () => {
+    const isHeldTo = async (times: number) => {
+      const failed = [times, "closed connection"] as const;
+      const given = { held: [], asked: [[-20, true]] as const, failed };
+      // Twelve polls a minute.
+      const { breaches } = await judge({ ...given, quota: { units: 12 * 150, per: MINUTE } });
+      return breaches.some((what) => what.endsWith(lacks(0)));
+    };
+    expect(await isHeldTo(0)).toBe(true);
+    // By then the history has waited for two periods.
+    expect(await isHeldTo(12 * 3)).toBe(true);
+    expect(await isHeldTo(12 * LEFT)).toBe(false);
   });
 
   it("is a history though each of its polls loses a connection, and not while the polls fail that it begins behind", async () => {
@@ -234,6 +279,30 @@ describe("what a subscriber is held to", () => {
       expect((await judge({ held: [], looks: [lookAt(1, given), lookAt(9, given)] })).wasPossible).toBe(
         false,
       );
+  });
+
+  it("lacks what a search has passed over: two of its questions, answered apart, show nothing, and a later one does", async () => {
+    const url = "http://localhost/token/devnet/pairs/pair/ohlcv?limit=2";
+    const asked = (from: number) => ({ ...lookAt(9).asked, from: at(from) });
+    const probe = (minute: number, from: number, isSilent: boolean) =>
+      lookAt(minute, { url, asked: asked(from), ...(isSilent && { rows: new Map(), faults: ["empty"] }) });
+    const search = [probe(3.8, -1, true), probe(3.82, 0, true), probe(3.84, 1, false)];
+    const polls = [lookAt(9, { asked: asked(1) }), lookAt(10, { asked: asked(1) })].map((look) => ({
+      ...look,
+      rows: new Map([...look.rows].filter(([timestamp]) => timestamp > at(0))),
+    }));
+    const isHeldTo = async (...looks: readonly Look[]) =>
+      (await judge({ held: [3, 8], looks: [...looks, ...polls] })).breaches.some((what) =>
+        what.endsWith(lacks(0)),
+      );
+    expect(await isHeldTo(...search)).toBe(false);
+    expect(await isHeldTo(...search.slice(1))).toBe(true);
+    expect(await isHeldTo(...search.slice(0, 2))).toBe(true);
+    expect(await isHeldTo(...search, probe(3.86, 0, false))).toBe(true);
+    expect(await isHeldTo(lookAt(3.5), ...search)).toBe(true);
+    // What was found longer than a minute before is sought anew.
+    const early = search.map((look) => ({ ...look, received: at(-1) - 1 }));
+    expect(await isHeldTo(...early)).toBe(true);
   });
 
   it("is counted unless the subscriber was refused before any answer", async () => {

@@ -6,11 +6,20 @@ import type { FeedPlan, WatcherPlan } from "../plan.js";
 import { askedBy, asksFor, covers, isUnreadable, type Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { candlesAt, isTrue } from "../truth.js";
-import { APART, isClean, NEWEST_END, type Proof, proofsAmong, wasAnswered } from "./evidence.js";
+import {
+  APART,
+  isClean,
+  isPassedOver,
+  NEWEST_END,
+  type Proof,
+  proofsAmong,
+  wasAnswered,
+} from "./evidence.js";
 import { checkFilling, isFlat } from "./filling.js";
 import { beginningOf, sessionOf } from "./held.js";
 import { waits } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";
+import { spendings, UNITS } from "./spendings.js";
 
 /** An answer may be asked for twice more, a second apart, before what it says is told, ms. */
 const SETTLES = 2_500;
@@ -27,6 +36,8 @@ const HISTORY = 60_000;
 const INSTANTS = 12;
 /** Before the last one so many intervals are looked at. */
 const RECENT = 300;
+/** What a search for a pair's beginning finds counts for so long for whoever comes, ms. */
+const BELIEVED = 60_000;
 
 /** Promises 1, 5, 6 and 12: after two good answers a subscriber knows what the service has, without hole or excess. */
 export const watchConvergence: Monitor = (log, context) => {
@@ -73,6 +84,8 @@ class Comparison {
   /** All looks from which the stay may know something. */
   readonly #looks: readonly Look[];
   readonly #polls: readonly Look[];
+  /** The answers of searches that it may believe. */
+  readonly #probes: readonly Look[];
   readonly #end: number;
   readonly #quiet: number;
   /** Answers without a row of a service that has some, as it was asked from before the pair's creation on. */
@@ -86,7 +99,9 @@ class Comparison {
     this.#intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
     const session = sessionOf(log, stay);
     // Whether there is anything in a range says nothing of a candle.
-    const own = context.looksAt(feed).filter((look) => !isProbe(look));
+    const all = context.looksAt(feed);
+    this.#probes = all.filter((look) => isProbe(look) && look.received >= stay.joined - BELIEVED);
+    const own = all.filter((look) => !isProbe(look));
     this.#polls = own.filter((look) => !look.isHistory && look.order > session);
     this.#looks =
       log.store === undefined
@@ -171,6 +186,23 @@ class Comparison {
     return end;
   }
 
+  /** An instant, or a later one by which a quota has left something to histories: in a period that polls spend they wait on. */
+  #paidFor(at: number): number {
+    const { quota } = this.#log.plan.world.client;
+    if (quota === undefined) return at;
+    const { units, per } = quota;
+    const periods = [...spendings(this.#log, per, this.#context)];
+    const spent = new Set(
+      periods.flatMap(({ spent, period }) => (spent + UNITS.ohlcv > units ? [period] : [])),
+    );
+    let end = at;
+    for (let now = this.#context.serviceClock(end); spent.has(Math.floor(now / per)); ) {
+      end += per - (now % per) + LONGEST_PAUSE;
+      now = this.#context.serviceClock(end);
+    }
+    return end;
+  }
+
   /** When nobody can still be reading what this one has asked for of the past, as nothing was asked for in a while. */
   #quietFrom(): number {
     const { cache, client } = this.#log.plan.world;
@@ -203,12 +235,15 @@ class Comparison {
         (left ?? ended?.at ?? this.#end) >= this.#stay.joined,
     ).length;
     /** When questions have failed, or were struck, and how many readers have been answered since: each waits for its own. */
-    const failed = new Map<string, { readonly at: number; readonly answered: number }>();
+    const failed = new Map<
+      string,
+      { readonly url: string; readonly at: number; readonly answered: number }
+    >();
     const quiet = () => {
       // What a cache gives is asked for again at longer and longer pauses.
       const pause = cache === undefined && quota === undefined ? SHORT_PAUSE : longest;
       const ends = [...failed.values()].map(({ at }) => this.#waitEnds(at) + longest);
-      const until = this.#waitEnds(Math.max(this.#waitEnds(last) + pause, ...ends));
+      const until = this.#paidFor(this.#waitEnds(Math.max(this.#waitEnds(last) + pause, ...ends)));
       return this.#context.sleptWithin(last, until) ? Number.POSITIVE_INFINITY : until;
     };
     let hasBegun = false;
@@ -221,8 +256,10 @@ class Comparison {
       const question = hasBegun ? `${askedBy(url).kind} ${askedBy(url).from}` : "poll";
       failed.delete("poll");
       const before = failed.get(question);
-      if (told?.isGood !== true || faults.length > 0)
-        failed.set(question, { at: answered, answered: before?.answered ?? 0 });
+      const isStruck = told?.isGood !== true || faults.length > 0;
+      // Where a page was struck, those after it do not make the answer whole.
+      if (!isStruck && askedBy(url).cursor !== undefined && before?.url !== url) continue;
+      if (isStruck) failed.set(question, { url, at: answered, answered: before?.answered ?? 0 });
       else if (before !== undefined && before.answered + 1 < readers)
         failed.set(question, { ...before, answered: before.answered + 1 });
       else failed.delete(question);
@@ -239,10 +276,10 @@ class Comparison {
     const known = this.#heldAt(at);
     const newest = newestOf(known);
     const running = intervals.start(look.answeredAt);
-    const finals = [...known].flatMap(([at, { candle, status }]) =>
-      status === "final" && !isFlat(candle) ? [at] : [],
+    const given = this.#stay.events.flatMap(({ at: told, value: { candle } }) =>
+      told > at || isFlat(candle) ? [] : [candle.timestamp],
     );
-    const beginning = beginningOf(this.#log, this.#stay, look, this.#context, finals);
+    const beginning = beginningOf(this.#log, this.#stay, look, this.#context, given);
     const from = isLast ? beginning : Math.max(beginning, intervals.shift(running, -RECENT));
     const until = isPastOver ? intervals.end(running) : Math.min(intervals.end(running), newest + 1);
     const truth = candlesAt(this.#log, series, { from, to: intervals.end(running), at: look.asOf });
@@ -254,6 +291,7 @@ class Comparison {
     };
     const looks = this.#looks.filter(({ received }) => received <= at);
     const polls = this.#polls.filter(({ received }) => received <= at);
+    const probes = this.#probes.filter(({ received }) => received <= at);
     // Of two replicas the one that lags may have answered last: which of them is right nobody can know.
     const truths = [...after, ...(this.#log.plan.world.replicas === undefined ? [] : polls.slice(-4))].map(
       ({ asOf }) => candlesAt(this.#log, series, { from, to: intervals.end(running), at: asOf }),
@@ -288,6 +326,8 @@ class Comparison {
         ? this.#isNotYet(timestamp, has, wanted, { polls, proof })
         : wasAnswered(looks, timestamp, has, finality);
       if (!mayChange && has === undefined && isUntold) continue;
+      const wasShown = looks.some(({ rows }) => rows.has(timestamp));
+      if (has === undefined && !wasShown && isPassedOver(probes, timestamp)) continue;
       if (isKnown) {
         if (mayChange) doubted = Math.min(doubted, timestamp);
         continue;

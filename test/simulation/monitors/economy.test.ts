@@ -30,15 +30,22 @@ interface Asked {
   readonly faults?: readonly string[];
   /** Absent where the request failed. */
   readonly rows?: readonly number[];
+  /** Whether its rows break the contract. */
+  readonly isBroken?: boolean;
+  /** Which attempt of a call it is; default: the first. */
+  readonly attempt?: number;
   /** What it failed with. */
   readonly error?: { readonly path: readonly string[] };
   readonly limit?: number;
+  readonly cursor?: string | undefined;
   /** By which machine's clock it is answered, ms ahead of the one that is behind; default 0. */
   readonly ahead?: number;
 }
 
 interface Market {
   readonly quirks?: ServiceQuirks;
+  /** Until when a store has all of it; default: there is no store. */
+  readonly storedUntil?: number;
   /** Default: there is no last one. */
   readonly lastSwap?: number;
 }
@@ -47,20 +54,36 @@ interface Market {
 async function breachesOf(
   watchers: readonly WatcherPlan[],
   requests: readonly Asked[],
-  { quirks = {}, lastSwap = Number.POSITIVE_INFINITY }: Market = {},
+  { quirks = {}, storedUntil, lastSwap = Number.POSITIVE_INFINITY }: Market = {},
 ): Promise<string[]> {
   const exchanges = requests.map(
-    ({ at, from, to, priority, faults = [], rows, error, limit = 1_000, ahead = 0 }, number) => {
+    (
+      {
+        at,
+        from,
+        to,
+        priority,
+        faults = [],
+        rows,
+        isBroken,
+        attempt = 1,
+        error,
+        limit = 1_000,
+        cursor,
+        ahead = 0,
+      },
+      number,
+    ) => {
       const order = number + 1;
       const sent = at + 20 * number;
       const series = `timeframe=${SERIES.timeframe}&currency=${SERIES.currency}`;
       const range = `fromDate=${from / 1_000}&toDate=${to / 1_000}`;
       const row = (timestamp: number) => ({
-        ...{ open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 },
+        ...{ open: 1, high: isBroken ? 0 : 1, low: 1, close: 1, volume: 1, swaps: 1 },
         timestamp: new Date(timestamp).toISOString(),
       });
       return {
-        url: `http://localhost/token/mainnet/pairs/pair/ohlcv?${series}&${range}&limit=${limit}`,
+        url: `http://localhost/token/mainnet/pairs/pair/ohlcv?${series}&${range}&limit=${limit}${cursor === undefined ? "" : `&cursor=${cursor}`}`,
         ...{
           sent,
           received: sent + 10,
@@ -68,7 +91,7 @@ async function breachesOf(
           old: 0,
           ahead,
           lag: 0,
-          attempt: 1,
+          attempt,
           faults,
         },
         priority: priority ?? "close",
@@ -94,6 +117,12 @@ async function breachesOf(
   const told = [earlier, ...exchanges];
   const log = {
     plan: { world, feeds: [FEED], faults: [], healthyFrom: 0 },
+    ...(storedUntil !== undefined && {
+      store: {
+        calls: [],
+        before: new Map([["pair 1min usd", { covered: [{ from: BORN, to: storedUntil }] }]]),
+      },
+    }),
     source: { pair: () => ({ createdAt: BORN, swaps: swapsIn }) },
     activities: told.map(({ received }) => ({ at: received, value: { type: "response" } })),
     ...{ exchanges, told, stays },
@@ -134,6 +163,29 @@ const read = (from: number, to: number, rows = minutes(from, to)): Asked => ({
 describe("a poll", () => {
   it("may take one request a closing, and one on joining", async () => {
     expect(await breachesOf([watching(31 * MINUTE)], [look(JOINED + 1), ...closings(30)])).toEqual([]);
+  });
+
+  it("may take the pages of what a store lacks with its first look, where that is no more than half a page of a thousand", async () => {
+    const pages = (missing: number) => {
+      const first = look(JOINED + 1);
+      const from = Math.floor(START / MINUTE) * MINUTE - missing * MINUTE;
+      const size = Math.ceil((missing + 1) / 50);
+      return Array.from({ length: size }, (_, at) => {
+        const rows = minutes(from + at * 50 * MINUTE, Math.min(from + (at + 1) * 50 * MINUTE, START));
+        const cursor = at === 0 ? undefined : `${at}`;
+        return { ...first, from, rows, cursor };
+      });
+    };
+    const isTooMuch = async (missing: number, storedUntil?: number) => {
+      const market = { quirks: { pageSize: 50 }, ...(storedUntil !== undefined && { storedUntil }) };
+      const asked = [...pages(missing), ...closings(30)];
+      const breaches = await breachesOf([watching(31 * MINUTE)], asked, market);
+      return breaches.some((what) => what.includes("for ohlcv"));
+    };
+    expect(await isTooMuch(240, START - 240 * MINUTE)).toBe(false);
+    expect(await isTooMuch(240)).toBe(true);
+    expect(await isTooMuch(240, START - 20 * MINUTE)).toBe(true);
+    expect(await isTooMuch(700, START - 700 * MINUTE)).toBe(true);
   });
 
   it("may not ask each closing twice, before the clock is known or after", async () => {
@@ -185,6 +237,22 @@ describe("a poll", () => {
     expect(await asked(0, 1_000, 2_000, 3_000)).toHaveLength(1);
   });
 
+  it("is tried again ever later where nothing can be read of the first answers, and no sooner", async () => {
+    const [first, second] = closings(2) as [Asked, Asked];
+    const unreadable = (by: number) => ({
+      ...first,
+      at: first.at + by,
+      rows: first.rows!.slice(-1),
+      isBroken: true,
+    });
+    const asked = (pause: number) => {
+      const tried = Array.from({ length: 24 }, (_, at) => unreadable(at * pause));
+      return breachesOf([watching(3 * MINUTE)], [...tried, { ...second, at: second.at + MINUTE }]);
+    };
+    expect(await asked(4_500)).toEqual([]);
+    expect(await asked(1_000)).toHaveLength(1);
+  });
+
   it("asks once more for a candle that an answer lacks", async () => {
     const [first, second, ...others] = closings(9) as [Asked, Asked, ...Asked[]];
     const lacking = { ...second, rows: second.rows!.filter((timestamp) => timestamp !== first.rows!.at(-2)) };
@@ -221,6 +289,25 @@ describe("a poll", () => {
     // A poll that has failed with it waits as after any failure.
     expect(await isTooMuch(1, { path: ["cursor"] }, 8_000)).toBe(false);
     expect(await isTooMuch(4, { path: ["cursor"] }, 3_000)).toBe(true);
+  });
+
+  it("retries where a cursor leads nowhere as after any failure", async () => {
+    const isTooMuch = async (wait: number) => {
+      const asked = closings(30).flatMap(({ rows, ...lost }) => {
+        const error = { path: ["cursor"] };
+        const failed = [0, wait, 3 * wait].map((by, at) => ({
+          ...lost,
+          error,
+          at: lost.at + by,
+          attempt: at + 1,
+        }));
+        return [...failed, { ...lost, rows: rows!, at: lost.at + 3 * wait + 8_000 }];
+      });
+      const breaches = await breachesOf([watching(31 * MINUTE)], [look(JOINED + 1), ...asked]);
+      return breaches.some((what) => what.includes("for ohlcv"));
+    };
+    expect(await isTooMuch(500)).toBe(false);
+    expect(await isTooMuch(100)).toBe(true);
   });
 
   it("may look for the beginning of a pair that shows no candle, and of no other", async () => {

@@ -46,6 +46,19 @@ export function proofsAmong(polls: readonly Look[], isGood: (look: Look) => bool
   return proofs;
 }
 
+/**
+ * Whether a search for a pair's beginning has passed over an interval, which is believed: two of its questions, answered apart, have
+ * shown nothing from there on, and one that starts later has shown something.
+ */
+export function isPassedOver(probes: readonly Look[], timestamp: number): boolean {
+  const isSilent = ({ rows, broken, hasUnidentifiedRow }: Look) =>
+    rows.size + broken.size === 0 && !hasUnidentifiedRow;
+  const about = probes.filter((look) => covers(look, timestamp));
+  const instants = about.map(({ answeredAt }) => answeredAt);
+  const isFound = probes.some((look) => look.asked.from > timestamp && look.rows.size > 0);
+  return isFound && about.every(isSilent) && Math.max(...instants) - Math.min(...instants) >= APART;
+}
+
 /** What of an interval can have been known for good. */
 export interface Finality {
   readonly intervals: Intervals;

@@ -1,5 +1,6 @@
 import type { FeedPlan } from "../plan.js";
 import type { RunLog } from "../run-log.js";
+import { UNITS } from "./spendings.js";
 
 /** After the attempts of a poll the next one comes within so long, ms, whatever the schedule. */
 const LONGEST_WAIT = 60_000;
@@ -11,7 +12,6 @@ const CONFIRMED_WITHIN = 5_000;
 const LONGEST_WAY = 150;
 /** What polls may take of a quota, so that none of them is stretched. */
 const SHARE = 0.5;
-const UNITS = { candles: 150, snipers: 50 };
 
 /**
  * How long after all trouble a feed is well again at the latest, ms: a request in flight runs into its timeout, its next
@@ -33,7 +33,7 @@ export function affordsPolls({ plan, exchanges }: RunLog): boolean {
   const { quota } = plan.world.client;
   if (quota === undefined) return true;
   const candles = plan.feeds.reduce(
-    (sum, { period }: FeedPlan) => sum + (quota.per / period + 1) * UNITS.candles,
+    (sum, { period }: FeedPlan) => sum + (quota.per / period + 1) * UNITS.ohlcv,
     0,
   );
   const snipers = plan.watchers.reduce(
@@ -46,7 +46,7 @@ export function affordsPolls({ plan, exchanges }: RunLog): boolean {
   const histories = new Map<number, number>();
   for (const { sent, priority } of exchanges) {
     const period = Math.floor(sent / quota.per);
-    if (priority === "history") histories.set(period, (histories.get(period) ?? 0) + UNITS.candles);
+    if (priority === "history") histories.set(period, (histories.get(period) ?? 0) + UNITS.ohlcv);
   }
   const polls = candles + snipers;
   return polls <= SHARE * quota.units && polls + Math.max(0, ...histories.values()) <= quota.units;

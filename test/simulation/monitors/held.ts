@@ -20,13 +20,13 @@ export function sessionOf(log: RunLog, stay: StayLog): number {
   return first.joinedOrder;
 }
 
-/** From where on a subscriber must know everything; `finals`: what it was given for good, with which the service may differ by now. */
+/** From where on a subscriber must know everything; `given`: the candles that it was given, with which the service may differ by now. */
 export function beginningOf(
   log: RunLog,
   stay: StayLog,
   look: Look,
   context: Context,
-  finals: readonly number[],
+  given: readonly number[],
 ): number {
   if (stay.plan.kind !== "candles") return 0;
   const { feed, options } = stay.plan;
@@ -45,7 +45,7 @@ export function beginningOf(
     const until = Math.max(running, intervals.start(looks[0]?.answeredAt ?? joined));
     const newestAt = (at: number) => {
       const all = candlesAt(log, feed.series, { from: 0, to: until, at });
-      const own = finals.filter((timestamp) => timestamp < until);
+      const own = given.filter((timestamp) => timestamp < until);
       return [...new Set([...all.keys(), ...own])].sort((a, b) => a - b).at(-candles) ?? 0;
     };
     return Math.max(newestAt(joined), newestAt(look.answeredAt));

@@ -6,6 +6,7 @@ import { askedBy, readBody } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import { serviceClockOf } from "../service-time.js";
 import type { Context, Monitor } from "./monitor.js";
+import { spendings } from "./spendings.js";
 
 /** What every server takes. */
 const LONGEST_URL = 8_192;
@@ -119,19 +120,16 @@ function watchPlaces(exchanges: readonly Exchange[], requests: number, per: numb
 }
 
 /** In no period of the service's clock are more units spent than the quota has. */
-function watchQuota({ plan, exchanges }: RunLog, context: Context) {
-  const { quota } = plan.world.client;
+function watchQuota(log: RunLog, context: Context) {
+  const { quota } = log.plan.world.client;
   if (quota === undefined) return;
-  const spent = new Map<number, number>();
-  for (const { url, answeredAt, old, sent, told } of exchanges) {
-    const period = Math.floor(((answeredAt ?? context.serviceClock(sent)) + old) / quota.per);
-    const units = (spent.get(period) ?? 0) + (askedBy(url).kind === "ohlcv" ? 150 : 50);
-    spent.set(period, units);
+  for (const { exchange, spent } of spendings(log, quota.per, context)) {
+    const { sent, told } = exchange;
     // Without a clock that can be told nobody knows when a period ends.
-    const order = told?.order ?? exchanges.length;
+    const order = told?.order ?? log.exchanges.length;
     const isKnown = context.isTrusted(order) && context.knowsTime(order) && context.toleranceAt(order) <= 1;
-    if (units > quota.units && isKnown) {
-      context.breach(10, `spends ${units} units, ${quota.units} allowed`, sent);
+    if (spent > quota.units && isKnown) {
+      context.breach(10, `spends ${spent} units, ${quota.units} allowed`, sent);
       return;
     }
   }

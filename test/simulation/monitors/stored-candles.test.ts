@@ -1,7 +1,11 @@
 import { describe, expect, it } from "vitest";
 import type { Candle } from "../../../src/index.js";
+import type { Swap } from "../../../src/service/index.js";
 import type { StoreCall } from "../disk.js";
-import { Shelf } from "./stored-candles.js";
+import type { Look } from "../reads.js";
+import type { RunLog } from "../run-log.js";
+import type { Context } from "./monitor.js";
+import { flawOf, Shelf } from "./stored-candles.js";
 
 const candle = (timestamp: number, volume = 1): Candle => ({
   ...{ timestamp, open: 1, high: 1, low: 1, close: 1 },
@@ -35,5 +39,44 @@ describe("what a store gives is what was written", () => {
     expect(shelf.differs(more, all)).toBe("gives a candle that nobody has written");
     const wider = { candles: [candle(0), candle(10), candle(20)], covered: [{ from: 0, to: 50 }] };
     expect(shelf.differs(wider, all)).toBe("covers other spans");
+  });
+});
+
+describe("a span that is covered without a candle that the service has", () => {
+  const MINUTE = 60_000;
+  const at = (minute: number) => minute * MINUTE;
+  const SWAPS = [2, 3, 4];
+  const look = (isHistory: boolean, order: number, minutes: readonly number[]) =>
+    ({
+      ...{ asked: { from: at(0), to: at(7) }, isHistory, order, url: `${order}` },
+      ...{ answeredAt: at(10) + 1_000 * order, asOf: at(10), sent: at(10) + 1_000 * order },
+      rows: new Map(minutes.map((minute) => [at(minute), [candle(at(minute))]])),
+      ...{ broken: new Set(), hasUnidentifiedRow: false, faults: [] },
+    }) as unknown as Look;
+  const flaw = (...looks: readonly Look[]) => {
+    const swap = (minute: number) =>
+      ({ timestamp: at(minute), tokenAmount: 1, usdAmount: 1, nativeAmount: 1 }) as Swap;
+    const pair = {
+      createdAt: 0,
+      swaps: ({ from, to }: { from: number; to: number }) =>
+        SWAPS.map(swap).filter(({ timestamp }) => timestamp >= from && timestamp < to),
+    };
+    const world = { weekStart: "monday" };
+    const log = { plan: { world }, source: { pair: () => pair } } as unknown as RunLog;
+    const context = { answersOf: () => looks, memoriesOf: () => [looks] } as unknown as Context;
+    const key = { timeframe: "1min", currency: "usd" } as StoreCall["key"];
+    const candles = [2, 4].map((minute) => candle(at(minute)));
+    return flawOf(log, { key, from: at(2), to: at(5), candles, order: 9 }, () => true, context);
+  };
+  const lacks = "1970-01-01T00:03:00.000Z is covered, and lacks its candle";
+
+  it("is as it was answered, though the poll was shown more than the history that lacks it", () => {
+    expect(flaw(look(false, 1, [2, 3, 4]), look(true, 2, [2, 4]))).toBeUndefined();
+  });
+
+  it("is not where the same was shown more, and has not lacked it twice", () => {
+    expect(flaw(look(true, 1, [2, 3, 4]), look(true, 2, [2, 4]))).toBe(lacks);
+    expect(flaw(look(false, 1, [2, 3, 4]), look(false, 2, [2, 4]))).toBe(lacks);
+    expect(flaw(look(true, 1, [2, 3, 4]))).toBe(lacks);
   });
 });

@@ -62,10 +62,16 @@ export function flawOf(
   return undefined;
 }
 
-/** Whether a client was shown a candle that it had asked for, and has not been told twice since that it is gone. */
+/**
+ * Whether a client was shown a candle that it had asked for, and has not been told twice since that it is gone, the last time by
+ * the last look. What a poll was shown is not known to a history, nor the other way round.
+ */
 function isDoubtful(looks: readonly Look[], timestamp: number, intervals: Intervals): boolean {
+  const { isHistory } = looks.at(-1)!;
   // What another client was shown in an earlier life is not known to this one.
-  const own = looks.filter((look) => look.order > 0 && covers(look, timestamp));
+  const own = looks.filter(
+    (look) => look.order > 0 && look.isHistory === isHistory && covers(look, timestamp),
+  );
   const shown = own.findLastIndex((look) => look.rows.has(timestamp) && asksFor(look, timestamp, intervals));
   if (shown < 0) return false;
   const instants = own

@@ -12,16 +12,16 @@ export const CONVERGENCE_FAULTS: readonly PlantedFault[] = [
   {
     name: "loses every tenth candle of seconds",
     file: "candles/read/pages.ts",
-    find: "candles: shown.filter(({ timestamp }) => timestamp < to),",
-    replace: "candles: shown.filter(({ timestamp }) => timestamp < to && timestamp % 10_000 !== 7_000),",
+    find: "candles: shown.filter(({ timestamp }) =>",
+    replace: "candles: shown.filter(({ timestamp }) => timestamp % 10_000 !== 7_000 &&",
     seeds: [27],
   },
   {
     name: "loses every seventh minute where there is a quota",
     file: "candles/read/pages.ts",
-    find: "candles: shown.filter(({ timestamp }) => timestamp < to),",
+    find: "candles: shown.filter(({ timestamp }) =>",
     replace:
-      "candles: shown.filter(({ timestamp }) => timestamp < to && (timestamp % 420_000 > 0 || this.#core.spending.resetsAt() % 86_400_000 === 0)),",
+      "candles: shown.filter(({ timestamp }) => (timestamp % 420_000 > 0 || this.#core.spending.resetsAt() % 86_400_000 === 0) &&",
     seeds: [11, 22],
   },
   {
