@@ -139,6 +139,7 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const drifted = before.machines.map((machine) => gapBetween(asOf(machine, received), seen));
   const apart = Math.min(...drifted);
   const own = drifted.indexOf(apart);
+  const unseen = before.machines.map((machine) => ({ ...machine, unseen: machine.unseen + 1 }));
   const isCopy = heard !== undefined && sent >= heard.received + 1_000;
   // However long nobody has looked: what is further off takes two answers.
   if (apart <= (isCopy ? 0 : ONE_CLOCK) && gaps[own]! <= SKEW) {
@@ -147,16 +148,18 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     clock.isConfirmed = true;
     clock.doubted = doubted.filter((one) => gapBetween(known, one) <= SKEW);
     const machines = before.machines.map((machine, at) => {
-      if (at !== own || isShared) return { ...machine, unseen: machine.unseen + 1 };
+      if (at !== own || isShared) return unseen[at]!;
       if (isCopy && gaps.length === 1) return machine;
-      if (apart <= 0) return updatedMachine(machine, seen, clock);
+      // Requests go out at whole ms.
+      if (apart <= (heard === undefined ? 0 : -1)) return updatedMachine(machine, seen, clock);
       if (seen.low > machine.high) return { ...machine, unseen: 0 };
-      // The clock may have been set back, and what was proven of it holds no more.
+      // The clock may have been set back, and what was proven of it holds no more. Or it is a copy, asked for once its second was over.
       clock.shortest = length;
-      return seen;
+      return heard === undefined ? seen : { ...seen, high: machine.high, highAt: machine.highAt };
     });
     return ofMachines(clock, machines);
   }
+  clock.machines = unseen;
   const behind = known.high - seen.high;
   if (heard !== undefined && behind > 0 && behind <= OLDEST_COPY) return clock;
   const isFar = gapBetween(known, seen) > SKEW;
@@ -171,7 +174,7 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   clock.isConfirmed = true;
   clock.shortest = length;
   if (!isFar) {
-    const others = before.machines.map((machine) => withoutAnswersOf(added, machine, clock.roundTrip));
+    const others = unseen.map((machine) => withoutAnswersOf(added, machine, clock.roundTrip));
     return ofMachines(clock, [...others, added]);
   }
   clock.epoch += 1;
@@ -297,8 +300,10 @@ export function sendTimeFor(clock: ServiceClock, target: number, next = Infinity
   const shared = isAlone ? 0 : Math.max(0, machine.high + 1_000 - ahead.low);
   const isWide = ({ low, high }: Bounds) => high - low > shared + narrow;
   const shortest = clock.shortest === Infinity ? 0 : clock.shortest;
-  const low = Math.min(machine.low, machine.high - Math.max(NARROW, shortest));
-  const aim = shortest / 2 + (isWide(machine) ? middle(machine) : low);
+  const way = shortest / 2;
+  const aim = isWide(machine)
+    ? way + middle(machine)
+    : Math.min(way + machine.low, machine.high - Math.max(NARROW, way));
   if (target % 1_000 === 0 && isAlone) return Math.ceil(target - aim);
   const isOld = FASTEST_DRIFT * (safe - machine.lowAt) > LATE;
   const isVague = isOld || isWide(machine) || (shared > 0 && isWide(ahead));

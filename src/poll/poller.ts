@@ -47,6 +47,8 @@ export interface AskOptions {
   readonly priority: Priority;
   /** The instant that the answer should show, by the service's clock. */
   readonly at: number;
+  /** How many answers have left something open: a cache would give the last one again to whoever asks the same. */
+  readonly asks: number;
   readonly signal: AbortSignal;
   readonly tell?: Tell | undefined;
 }
@@ -194,7 +196,7 @@ export class Poller<State> implements RunningPoll {
     for (let asks = 0; ; asks += 1) {
       this.#awaitSlotEnd(asks > 0);
       const begun = scheduler.now();
-      const step = await this.#poll.ask({ priority, at: this.#slot.at, signal, tell: this.#tell });
+      const step = await this.#poll.ask({ priority, at: this.#slot.at, asks, signal, tell: this.#tell });
       this.#timer?.unsubscribe();
       const { isMore, again } = step;
       this.#observedAt = step.observedAt ?? this.#observedAt;

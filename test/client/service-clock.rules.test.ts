@@ -142,10 +142,14 @@ describe("a machine", () => {
 
   it("counts the answers since one that fits it alone", () => {
     const unseen = (clock: ServiceClock) => clock.machines.map((machine) => machine.unseen);
-    expect(unseen(two)).toEqual([0, 0]);
-    expect(unseen(learn(two, trip(2_000, { sent: 2_000 })))).toEqual([1, 0]);
+    // It took two answers to find the other one.
+    expect(unseen(learned(trip(0), trip(2_000)))).toEqual([1]);
+    expect(unseen(two)).toEqual([2, 0]);
+    expect(unseen(learn(two, trip(2_000, { sent: 2_000 })))).toEqual([3, 0]);
     expect(unseen(learn(two, trip(0, { sent: 2_000 })))).toEqual([0, 1]);
-    expect(unseen(learn(two, trip(1_500, { sent: 2_000, took: 600 })))).toEqual([1, 1]);
+    expect(unseen(learn(two, trip(1_500, { sent: 2_000, took: 600 })))).toEqual([3, 1]);
+    expect(unseen(learn(two, trip(-2_000, { sent: 4_000 })))).toEqual([3, 1]);
+    expect(unseen(learn(two, trip(9_000, { sent: 2_000 })))).toEqual([3, 1]);
   });
 
   it("learns nothing from an answer that may be another one's", () => {
@@ -158,15 +162,16 @@ describe("a machine", () => {
 
   it("is forgotten after 64 answers of others, and the last one never", () => {
     let clock = two;
-    const hear = (ahead: number) => {
-      for (let turn = 1; turn < 64; turn += 1) clock = learn(clock, trip(ahead, { sent: turn * 1_000 }));
+    const hear = (ahead: number, answers: number) => {
+      for (let turn = 1; turn <= answers; turn += 1)
+        clock = learn(clock, trip(ahead, { sent: turn * 1_000 }));
     };
-    hear(2_000);
+    hear(2_000, 61);
     expect(clock.machines).toMatchObject([{ low: 0 }, { low: 2_000 }]);
     clock = learn(clock, trip(2_000, { sent: 64_000 }));
     expect(clock.machines).toMatchObject([{ low: 2_000 }]);
     clock = two;
-    hear(0);
+    hear(0, 63);
     expect(learn(clock, trip(0, { sent: 64_000 })).machines).toMatchObject([{ low: 0 }]);
   });
 

@@ -70,6 +70,28 @@ describe("a cache that hides how old its answers are", () => {
   });
 });
 
+it("learns nothing from a copy that comes once its second is over, though that was less than a second before", () => {
+  const phases = fc.integer({ min: 0, max: 999 });
+  fc.assert(
+    fc.property(offsets, phases, fc.constantFrom(10_000, 60_000), (offset, phase, every) => {
+      let clock = learn(unknownClock, exchange(NOW + phase, offset));
+      const begin = Math.ceil((NOW + phase + offset + 2_000) / every) * every;
+      for (let target = begin; target < begin + 30 * every; target += every) {
+        const first = exchange(sendTimeFor(clock, target), offset);
+        clock = learn(clock, first);
+        if (earliestAnswerTime(clock, first) < target) {
+          // It is asked for again, and a cache gives the same answer.
+          const sent = Math.max(first.received, safeSendTimeFor(clock, target));
+          clock = learn(clock, { sent, received: sent + TRIP, date: first.date });
+        }
+        expect(clock.machines.length).toBe(1);
+        expect(clock.bounds!.low).toBeLessThanOrEqual(offset);
+        expect(clock.bounds!.high).toBeGreaterThanOrEqual(offset);
+      }
+    }),
+  );
+});
+
 it("tells of two answers of one second that they are less than a second apart, as one may be a copy", () => {
   const pauses = fc.double({ min: 990, max: 1_100, noNaN: true });
   fc.assert(
@@ -205,9 +227,9 @@ describe("clocks that drift apart by 100 ppm", () => {
   });
 
   it.each([1e-4, -1e-4])(
-    "ask twice for at most one closing in 10 ms of drift, over short ways too: %d",
+    "ask twice for at most one closing in 20 ms of drift, over short ways too: %d",
     (drift) => {
-      const ways = fc.integer({ min: 0, max: 8 });
+      const ways = fc.integer({ min: 0, max: 40 });
       fc.assert(
         fc.property(offsets, ways, fc.constantFrom(10_000, 60_000), (offset, way, every) => {
           const ahead = (now: number) => offset + drift * (now - NOW);
@@ -226,7 +248,7 @@ describe("clocks that drift apart by 100 ppm", () => {
               sent = Math.max(trip.received, safeSendTimeFor(clock, target));
             }
           }
-          expect(early).toBeLessThanOrEqual((Math.abs(drift) * 180 * every) / 10);
+          expect(early).toBeLessThanOrEqual((Math.abs(drift) * 180 * every) / 20 + 1);
         }),
       );
     },

@@ -1,20 +1,57 @@
 import { expect, it } from "vitest";
 import type { Exchange } from "./exchanges.js";
+import type { Fault } from "./faults.js";
 import { KnownTime } from "./known-time.js";
-import type { Plan } from "./plan.js";
 import type { RunLog } from "./run-log.js";
 
 const START = Date.UTC(2024, 0, 1);
 
+/** An answer that is made so many ms after START, and whose `Date` is wrong by so much. */
+function answerAt(made: number, wrong = 0, old = 0): Exchange {
+  const answeredAt = START + made;
+  const date = Math.floor(answeredAt / 1_000) * 1_000 + wrong;
+  const [sent, received] = [answeredAt + old, answeredAt + old];
+  return { sent, received, answeredAt, ahead: 0, old, headers: { date } } as unknown as Exchange;
+}
+
+function knownTime(told: readonly Exchange[], faults: readonly Partial<Fault>[] = []): KnownTime {
+  const world = { start: START, offset: 0, drift: 0, hasDate: true };
+  return new KnownTime({ plan: { world, faults }, told, exchanges: told } as unknown as RunLog);
+}
+
+/** After how many answers another machine may still be what a lie, or the time before a step, has said. */
+function mayBeMachineAfter(told: readonly Exchange[], faults: readonly Partial<Fault>[] = []): number[] {
+  const known = knownTime(told, faults);
+  return told.flatMap((_, at) => (known.mayBeMachine(at + 1) ? [at + 1] : []));
+}
+
+/** So many answers, a minute apart, each at the same place of its second. */
+const answers = (from: number, count: number, within: number) =>
+  Array.from({ length: count }, (_, at) => answerAt((from + at) * 60_000 + within));
+
+it("counts 64 answers since one that may be of the clock before it was set", () => {
+  const step = { kind: "clock set", from: 150_000, until: 150_000, by: -670 } as const;
+  const before = [answerAt(0), answerAt(60_999)];
+  const last = (told: readonly Exchange[]) => mayBeMachineAfter([...before, ...told], [step]).at(-1);
+  // At the very beginning of a second the old clock shows the one before.
+  expect(last(answers(3, 80, 0))).toBe(2 + 63);
+  // Towards its end both show the same.
+  expect(last([...answers(3, 6, 900), ...answers(9, 80, 0)])).toBe(2 + 6 + 63);
+});
+
+it("counts them since one that a lie may have told, and leaves out copies", () => {
+  const lie = answerAt(400, -1_000);
+  const fitting = answers(1, 10, 900);
+  expect(mayBeMachineAfter([lie, ...answers(1, 80, 300)]).at(-1)).toBe(1 + 63);
+  expect(mayBeMachineAfter([lie, ...fitting, ...answers(11, 80, 300)]).at(-1)).toBe(1 + 10 + 63);
+  const copies = fitting.map((_, at) => answerAt((at + 1) * 60_000 + 900, 0, 5_000));
+  expect(mayBeMachineAfter([lie, ...copies, ...answers(11, 80, 300)]).at(-1)).toBe(1 + 63);
+});
+
 /** Whether the time is known after each answer: when it was made, and by how much its `Date` lies, in ms. */
 function trustedAfter(...answers: readonly (readonly [at: number, lie: number])[]): boolean[] {
-  const told = answers.map(([at, lie]) => {
-    const date = START + 1_000 * Math.floor((at + lie) / 1_000);
-    return { sent: START + at, received: START + at, answeredAt: START + at, ahead: 0, headers: { date } };
-  }) as unknown as Exchange[];
-  const plan = { faults: [], world: { start: START, hasDate: true, drift: 0 } };
-  const time = new KnownTime({ plan, told, exchanges: told } as unknown as RunLog);
-  return told.map((_, at) => time.isTrusted(at + 1));
+  const time = knownTime(answers.map(([at, lie]) => answerAt(at, lie)));
+  return answers.map((_, at) => time.isTrusted(at + 1));
 }
 
 it("knows the time after a lie once two answers of seconds that were not heard before agree", () => {
@@ -38,80 +75,10 @@ it("knows the time after a lie once two answers of seconds that were not heard b
   ]);
 });
 
-/** So many answers are remembered. */
-const REMEMBERED = 64;
-
-/** A clock that was set by so much, after so many answers, ms. */
-interface Step {
-  readonly after: number;
-  readonly by: number;
-}
-
-/** What is known after answers that came a second apart, each so many ms after its second began; `old`: copies, by number. */
-function knownTime(
-  phases: readonly number[],
-  { step, old = () => 0, lies = [] }: { step?: Step; old?: (at: number) => number; lies?: readonly number[] },
-): KnownTime {
-  const told = phases.map((phase, at): Partial<Exchange> => {
-    const sent = START + at * 1_000 + phase;
-    const made = sent - old(at);
-    const lie = lies.includes(at) ? -2_000 : 0;
-    const date = Math.floor(made / 1_000) * 1_000 + lie;
-    return {
-      sent,
-      received: sent,
-      answeredAt: made,
-      old: old(at),
-      hidesAge: old(at) > 0,
-      ahead: 0,
-      headers: { date, retryAfter: undefined },
-    };
-  });
-  const faults = step === undefined ? [] : [{ kind: "clock set", from: step.after * 1_000, by: step.by }];
-  const world = {
-    start: START,
-    offset: 0,
-    drift: 0,
-    hasDate: true,
-    latency: { base: 10, spread: 0 },
-  };
-  const plan = { world, faults } as unknown as Plan;
-  return new KnownTime({ plan, told, exchanges: told } as unknown as RunLog);
-}
-
-it("goes by the clock before it was set for 64 answers after two that only the new one explains", () => {
-  // The machine's clock is set back by 400 ms: by the old one a second is over too late. Only what comes as one begins says so.
-  const phases = [...Array(100).fill(500), 100, 100, ...Array(100).fill(500)];
-  const old = (at: number) => (at === 20 || at === 21 ? 3_000 : 0);
-  const time = knownTime(phases, { step: { after: 10, by: -400 }, old });
-  const second = 102;
-  expect(time.mayBeMachine(11)).toBe(true);
-  expect(time.mayBeMachine(10 + REMEMBERED)).toBe(false);
-  expect(time.mayBeMachine(second)).toBe(true);
-  expect(time.mayBeMachine(second + REMEMBERED - 1)).toBe(true);
-  expect(time.mayBeMachine(second + REMEMBERED)).toBe(false);
-});
-
-it("says no more of a clock that was set by less than a round trip once 64 answers have come", () => {
-  const phases = [...Array(100).fill(500), 0, 0, ...Array(100).fill(500)];
-  expect(knownTime(phases, { step: { after: 10, by: -20 } }).mayBeMachine(102)).toBe(false);
-});
-
-it("counts no copy that hides its age among the answers after which a lie is forgotten", () => {
-  const lies = [3];
-  const isForgotten = (answers: number, old?: (at: number) => number) =>
-    !knownTime(Array(answers).fill(500), { lies, ...(old && { old }) }).mayBeMachine(answers);
-  expect(isForgotten(3 + REMEMBERED)).toBe(false);
-  expect(isForgotten(4 + REMEMBERED)).toBe(true);
-  const isCopy = (at: number) => (at > 10 && at <= 20 ? 1_000 * (at - 10) : 0);
-  expect(isForgotten(4 + REMEMBERED + 9, isCopy)).toBe(false);
-  expect(isForgotten(4 + REMEMBERED + 10, isCopy)).toBe(true);
-});
-
 it("tells how much of a second no Date has told by then", () => {
   const phases = [500, 700, 950, 20, 300];
-  const time = knownTime(phases, {});
-  expect([0, 1, 2, 3, 4, 5].map((order) => time.untoldAt(order))).toEqual([1_000, 500, 500, 500, 50, 50]);
-  const copies = knownTime(phases, { old: (at) => (at === 3 ? 5_000 : 0) });
-  expect(copies.untoldAt(5)).toBe(300);
+  const untold = (old?: number) =>
+    knownTime(phases.map((phase, at) => answerAt(at * 1_000 + phase, 0, at === old ? 5_000 : 0)));
+  expect([0, 1, 2, 3, 4, 5].map((order) => untold().untoldAt(order))).toEqual([1_000, 500, 500, 500, 50, 50]);
+  expect(untold(3).untoldAt(5)).toBe(300);
 });

@@ -1,5 +1,4 @@
 import type { Exchange } from "./exchanges.js";
-import { roundTrip } from "./monitors/health.js";
 import type { RunLog } from "./run-log.js";
 import { serviceClockOf } from "./service-time.js";
 
@@ -23,15 +22,22 @@ const SECOND = 1_000;
 /** For so long, in ms, a clock may drift before an answer shows it. */
 const UNCHECKED = 60_000;
 
+/** What lies, or the clock before it was set, say of the service's clock: how far it is ahead of what it shows, between two bounds. */
+interface Ghost {
+  readonly low: number;
+  readonly high: number;
+  /** How many answers have come since one that may be its own. */
+  readonly answers: number;
+}
+
 /** How well the service's clock can be known, by the answers that a client has told of; `order` says how many of them. */
 export class KnownTime {
   readonly #log: RunLog;
   readonly #steps: readonly { readonly at: number; readonly by: number }[];
   /** By order. */
-  readonly #agreeing: number[] = [];
   readonly #isTrusted: boolean[] = [true];
   readonly #areToldApart: boolean[] = [false];
-  readonly #hasLied: boolean[] = [false];
+  readonly #haveGhosts: boolean[] = [false];
   readonly #untold: number[] = [];
 
   constructor(log: RunLog) {
@@ -42,36 +48,43 @@ export class KnownTime {
       fault.kind === "clock set" ? [{ at: plan.world.start + fault.from, by: fault.by }] : [],
     );
     // Without any Date the machine's clock is the service's; with one, the first answer tells it.
-    let agreeing = hasDate ? AGREEING - 1 : Number.POSITIVE_INFINITY;
     // An answer whose second was heard before may be a copy, and says nothing.
-    let saying = agreeing;
+    let agreeing = hasDate ? AGREEING - 1 : Number.POSITIVE_INFINITY;
     const heard = new Set<number>();
     let recent: Exchange[] = [];
-    let hasLied = false;
-    const { at: serviceAt } = serviceClockOf(plan.world);
+    const clock = serviceClockOf(plan.world);
+    let ghosts: readonly Ghost[] = [];
+    let known = UNKNOWN;
+    let heardAt = Number.NEGATIVE_INFINITY;
     this.#untold.push(hasDate ? SECOND : 0);
-    this.#agreeing.push(Number.POSITIVE_INFINITY);
     for (const exchange of told) {
       const error = errorOf(exchange);
       // A copy that hides its age is no other answer.
       if (error !== undefined && !exchange.hidesAge) {
         const isTrue = error <= 0 && error >= -DATE_ERROR;
-        agreeing = isTrue ? agreeing + 1 : 0;
-        const { date } = exchange.headers;
-        saying = isTrue ? saying + (heard.has(date!) ? 0 : 1) : 0;
-        heard.add(date!);
-        hasLied ||= !isTrue;
+        const { sent, received, old, headers } = exchange;
+        const shown = headers.date!;
+        agreeing = isTrue ? agreeing + (heard.has(shown) ? 0 : 1) : 0;
+        heard.add(shown);
+        const seen = { low: shown - clock.at(received!), high: shown + 1_000 - clock.at(sent), answers: 0 };
+        const isSet = ({ at }: { at: number }) => at > heardAt && at < sent;
+        const before = this.#steps.filter(isSet).map(({ by }) => shifted(known, by));
+        ghosts = [...ghosts, ...before]
+          .map((ghost) => haunted(ghost, old > 0 ? UNKNOWN : seen))
+          .filter(({ answers }) => answers < REMEMBERED);
+        if (!isTrue) ghosts = [...ghosts, seen];
+        else if (old === 0) known = common(known, seen);
+        heardAt = sent;
         // What was heard by the machine's clock as it was before is not compared with what is heard by it now.
         const isSetSince = ({ sent }: Exchange) =>
           this.#steps.some(({ at }) => at >= sent && at < exchange.sent);
-        const before = recent.slice(1 - REMEMBERED).filter((other) => !isSetSince(other));
+        const comparable = recent.slice(1 - REMEMBERED).filter((other) => !isSetSince(other));
         // Nor what was heard before a lie, by which the clock may have jumped.
-        recent = isTrue ? [...before, exchange] : [];
+        recent = isTrue ? [...comparable, exchange] : [];
       }
-      this.#agreeing.push(agreeing);
-      this.#isTrusted.push(saying >= AGREEING);
-      this.#hasLied.push(hasLied);
-      this.#untold.push(hasDate ? untoldBy(recent, serviceAt) : 0);
+      this.#isTrusted.push(agreeing >= AGREEING);
+      this.#haveGhosts.push(ghosts.length > 0);
+      this.#untold.push(hasDate ? untoldBy(recent, clock.at) : 0);
       this.#areToldApart.push(plan.world.machines !== undefined && areToldApart(recent));
     }
   }
@@ -109,8 +122,7 @@ export class KnownTime {
 
   /** Whether what a lie said, or the clock before it was set, may be taken for another machine that has answered of late. */
   mayBeMachine(order: number): boolean {
-    const isOld = this.#agreeing[order]! >= REMEMBERED || !this.#hasLied[order];
-    return !isOld || this.#stepsBefore(order).some((step) => step.answersOnceTold < REMEMBERED);
+    return this.#haveGhosts[order]! || this.#stepsBefore(order).some(({ answers }) => answers < REMEMBERED);
   }
 
   /** The same at its worst. */
@@ -123,27 +135,33 @@ export class KnownTime {
     return Math.max(0, ...steps.map(({ by }) => Math.min(Math.abs(by), SMALL_STEP)));
   }
 
-  /**
-   * How the clock had been set by then, how many answers with a `Date` have come since each time, and how many since it could
-   * be known: since the second one that the clock before does not explain. That is known to a round trip.
-   */
+  /** How the clock had been set by then, and how many answers with a `Date` have come since each time. */
   #stepsBefore(order: number) {
-    const { told, exchanges, plan } = this.#log;
-    const { at: serviceAt } = serviceClockOf(plan.world);
-    const trip = roundTrip(this.#log);
+    const { told, exchanges } = this.#log;
     const next = told[order]?.received ?? Number.POSITIVE_INFINITY;
     return this.#steps.flatMap((step) => {
       if (step.at >= next || !exchanges.some(({ sent }) => sent > step.at)) return [];
       const isLater = ({ sent, headers }: Exchange) => sent > step.at && headers.date !== undefined;
-      const later = told.slice(0, order).filter(isLater);
-      const isTelling = ({ sent, received, headers }: Exchange) =>
-        headers.date! > serviceAt(received!) + step.by + trip ||
-        headers.date! + 1_000 < serviceAt(sent) + step.by - trip;
-      const [, second] = later.filter((answer) => answer.old === 0 && isTelling(answer));
-      const answers = later.length;
-      return [{ ...step, answers, answersOnceTold: answers - 1 - later.indexOf(second!) }];
+      return [{ ...step, answers: told.slice(0, order).filter(isLater).length }];
     });
   }
+}
+
+const UNKNOWN: Ghost = { low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY, answers: 0 };
+
+function shifted({ low, high }: Ghost, by: number): Ghost {
+  return { low: low + by, high: high + by, answers: 0 };
+}
+
+function common(a: Ghost, b: Ghost): Ghost {
+  return { low: Math.max(a.low, b.low), high: Math.min(a.high, b.high), answers: 0 };
+}
+
+/** A ghost after one more answer. That may be its own where it is no copy, and the two have left no room for the truth. */
+function haunted(ghost: Ghost, seen: Ghost): Ghost {
+  const left = common(ghost, seen);
+  const isOwn = seen !== UNKNOWN && left.low <= left.high && (left.low > 0 || left.high < 0);
+  return isOwn ? left : { ...ghost, answers: ghost.answers + 1 };
 }
 
 /** How far the `Date` of an answer is ahead of the clock of its machine, ms. */

@@ -27,14 +27,6 @@ const KNOWN_FAULTS: readonly KnownFault[] = [
     shows: { "9 slots": [1988] },
   },
   {
-    name: "a close that is not live although nothing newer follows at once",
-    reason:
-      "An answer takes three seconds, and tells of less than is closed when it comes. The next one, sent at once, is silent, " +
-      "and has to be confirmed a second later.",
-    sees: "One close of seconds says that it is not in time, and is 2.8 s late.",
-    shows: { "16 lateness": [7010] },
-  },
-  {
     name: "copies of one second that look like a second machine",
     reason:
       "A cache hides how old its copies are. Those that come within a second of their answer seem to say that its second is not " +
@@ -43,7 +35,7 @@ const KNOWN_FAULTS: readonly KnownFault[] = [
     sees:
       "While 64 answers come, polls and closes are up to 2 s late, and a copy may pass for the second answer: a history that is read " +
       "just then may begin too late, and a candle may go and come back.",
-    shows: { "5 convergence": [10111], "7 deletion": [10111], "11 slots": [50322] },
+    shows: { "5 convergence": [10111], "7 deletion": [10111], "11 slots": [50322, 60826] },
   },
 ];
 

@@ -81,7 +81,7 @@ class LiveCandles {
   async ask(options: AskOptions): Promise<Step<CandleState>> {
     if (this.#recorder !== undefined) await this.#recorder.begin(serviceNow(this.#core));
     let book = this.#book ?? emptyBook(this.#beginning());
-    const wanted = this.#wanted(book, options.at);
+    const wanted = this.#wanted(book, options);
     const asked =
       this.#book === undefined
         ? await this.#pages.ask(wanted, options)
@@ -133,7 +133,7 @@ class LiveCandles {
   }
 
   /** What to ask for: all up to the present. */
-  #wanted(book: CandleBook, at: number): Omit<Wanted, "mostCandles"> {
+  #wanted(book: CandleBook, { at, asks: stale }: AskOptions): Omit<Wanted, "mostCandles"> {
     const { intervals } = this.#rules;
     const from = this.#recorder?.readsFrom(book.finalUntil) ?? book.finalUntil;
     const present = intervals.end(Math.max(serviceNow(this.#core), book.finalUntil));
@@ -146,7 +146,7 @@ class LiveCandles {
       const end = intervals.end(at > time && at < time + EARLY ? at : time);
       return intervals.count(from, end) <= FULL_PAGE ? end : present;
     };
-    return { from, to: present, anchors, shown, endAt };
+    return { from, to: present, anchors, shown, endAt, stale };
   }
 
   /**

@@ -1,7 +1,8 @@
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { CandleEvent } from "../../../src/index.js";
 import type { Exchange } from "../exchanges.js";
 import type { FeedPlan } from "../plan.js";
+import type { Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { watchLateness } from "./lateness.js";
 import type { Context } from "./monitor.js";
@@ -53,4 +54,48 @@ it("takes what a history hands over for late by when it comes", async () => {
   expect(await breachesOf(DUE + 100, "history")).toBe(1);
   expect(await breachesOf(DUE - 5_000, "close")).toBe(1);
   expect(await breachesOf(DUE + 100 + DELAY, "history")).toBe(0);
+});
+
+describe("a close that is not live, 100 ms late, with nothing newer right after it", () => {
+  /** An answer that was made when the candle had closed, asked for up to the end of `to`. */
+  const breaches = async (madeAt: number, to: number) => {
+    const [at, order] = [DUE + 20_000, 1];
+    const found: string[] = [];
+    const stay = {
+      id: 1,
+      plan: { kind: "candles", feed: FEED as FeedPlan, options: SERIES },
+      joined: START - 3_000_000,
+      events: [{ at, order, value: closedLate }],
+    } as unknown as StayLog;
+    const world = { start: START, latency: { base: 50, spread: 0, spike: 0 } };
+    const answer = { sent: DUE + 50, received: at, priority: "close", old: 0 } as Exchange;
+    const log = { plan: { world, healthyFrom: 0 }, told: [answer], stays: [stay] } as unknown as RunLog;
+    const look = { asked: { to }, isHistory: false, order, madeAt, old: 0, received: at, sent: DUE + 50 };
+    const context: Partial<Context> = {
+      breach: (_, what) => found.push(what.replace(/.*: /, "")),
+      serviceClock: (instant) => instant,
+      looksAt: () => [look as unknown as Look],
+      isTrusted: () => true,
+      mayBeMachine: () => true,
+      knowsTime: () => true,
+      toleranceAt: () => 0,
+    };
+    await watchLateness(log, context as Context);
+    return found;
+  };
+  const candle = { timestamp: START, open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 };
+  const closedLate = {
+    ...{ type: "new", candle, status: "closed", revision: 0, live: false, lateBy: 100, series: SERIES },
+    observedAt: DUE + 100,
+  };
+  const MINUTE = 60_000;
+
+  it("is wrong where its answer was asked for all that had closed by then", async () => {
+    expect(await breaches(DUE + 100, DUE + 2 * MINUTE)).toEqual(["is late by 100 alone, and not live"]);
+    expect(await breaches(DUE + MINUTE - 1, DUE + MINUTE)).toEqual(["is late by 100 alone, and not live"]);
+  });
+
+  it("is right where a newer candle had closed by then, of which the next answer tells", async () => {
+    expect(await breaches(DUE + MINUTE, DUE + MINUTE)).toEqual([]);
+  });
 });

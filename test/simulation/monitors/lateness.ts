@@ -2,6 +2,7 @@ import type { CandleEvent } from "../../../src/index.js";
 import { type Intervals, intervalsOf } from "../calendar.js";
 import { isOfPast } from "../past.js";
 import type { FeedPlan } from "../plan.js";
+import type { Look } from "../reads.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
 import { roundTrip } from "./health.js";
 import { describe } from "./lives.js";
@@ -15,6 +16,8 @@ const HIDDEN = 2_500;
 const MACHINES = 5_000;
 /** Whoever catches up is told of a newer close within so long, ms. */
 const OVERTAKEN_WITHIN = 500;
+/** So many intervals later a range ends than what is asked for. */
+const ASKED_BEYOND = 1;
 /** A `Date` is so far behind at most, ms. */
 const DATE_ERROR = 1_000;
 
@@ -85,7 +88,7 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
     } else if (!isFresh) {
       breach(seen, `is late by ${lateBy}, and was read ${late(observedAt)} ms after it was due`);
     } else {
-      const look = context.looksAt(feed).find((one) => one.order === order && !one.isHistory);
+      const look = answerOf(order);
       const isKnown = !context.mayBeMachine(order) && context.isTrusted(order) && look !== undefined;
       const wrong = isKnown ? Math.abs(observedAt - look.madeAt) : 0;
       // A cache tells whole seconds, too.
@@ -99,10 +102,20 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
     if (live && lateBy > most) breach(seen, `is live, and late by ${lateBy}`);
     if (live && isPast && status === "final" && !isJoining && isFirstClose && isOld(stay, seen, due))
       breach(seen, "is live, and history");
-    const mayWait = isPast || isOvertaken(seen, stay);
-    if (!live && lateBy <= most && !mayWait) breach(seen, `is late by ${lateBy} alone, and not live`);
+    const mayWait = () => isPast || isOvertaken(seen, stay) || endsEarly(answerOf(order), seen.value);
+    if (!live && lateBy <= most && !mayWait()) breach(seen, `is late by ${lateBy} alone, and not live`);
   }
   endDelivery();
+
+  function answerOf(order: number): Look | undefined {
+    return context.looksAt(feed).find((one) => one.order === order && !one.isHistory);
+  }
+
+  /** Whether newer candles had closed when the service made the answer than it was asked for: the next one tells of these. */
+  function endsEarly(look: Look | undefined, { status }: CandleEvent): boolean {
+    if (look === undefined || status === "open") return false;
+    return intervals.shift(look.asked.to, -ASKED_BEYOND) < intervals.start(look.madeAt - feed.settle);
+  }
 
   /** Whether a newer close comes with the same answer, or right after it. */
   function isOvertaken({ at, value }: Seen<CandleEvent>, { events }: StayLog): boolean {
