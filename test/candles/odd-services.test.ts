@@ -31,6 +31,26 @@ describe("a service that indexes swaps later than the revision window", () => {
       expect(market.requests.length - before).toBeLessThanOrEqual(1.1 * hours * 60);
     },
   );
+
+  it("costs a request a closing where it indexes one now and then in time", async () => {
+    const world = new World({ start: at("09:00:10"), quirks: { pageSize: 41 } });
+    world.swapsEvery(MINUTE, at("08:00:05"), at("15:00:00"));
+    world.interfere = ({ sent, url }, answer) =>
+      url.pathname.endsWith("/ohlcv")
+        ? withRows(answer, (rows) =>
+            rows.filter(({ timestamp }) => {
+              const start = Date.parse(String(timestamp));
+              return start % (30 * MINUTE) === 0 || start < sent - 5 * MINUTE;
+            }),
+          )
+        : undefined;
+    const watching = watchCandles(world.client, { ...MINUTES, every: "close" }).subscribe();
+    await world.clock.advanceTo(at("10:00:30"));
+    const before = world.asked.length;
+    await world.clock.advanceTo(at("14:00:30"));
+    watching.unsubscribe();
+    expect(world.asked.length - before).toBeLessThanOrEqual(1.1 * 240);
+  });
 });
 
 describe("a pair that was quiet for longer than a page", () => {
