@@ -338,9 +338,10 @@ class Comparison {
 
     // What two answers have shown since it left the window is final.
     const due = before.answeredAt - this.#context.clockTolerance - (before.received - before.sent);
+    const toldUntil = this.#isOpenEnded(before, polls) ? newestOf(look.rows) : Number.POSITIVE_INFINITY;
     for (const [timestamp, { status }] of known) {
       if (status === "final" || finality.leaves(timestamp) > due) continue;
-      if (timestamp >= doubted) continue;
+      if (timestamp >= doubted || timestamp > toldUntil) continue;
       if (
         status === "open" &&
         looks.some((other) => covers(other, timestamp) && isUnreadable(other, timestamp))
@@ -380,6 +381,18 @@ class Comparison {
     if (!isToldApart && look.answeredAt - before!.answeredAt < APART + ahead) return true;
     const mayHide = this.#plan.feed.series.network !== "mainnet";
     return mayHide && polls.every(({ order, rows }) => order > before!.order || rows.size === 0);
+  }
+
+  /**
+   * Whether what follows the last row takes one more answer: a service that gives the oldest first may cut it off, and it counts
+   * once all before it does, from the first candle that shows on. `before`: the first of two answers.
+   */
+  #isOpenEnded(before: Look, polls: readonly Look[]): boolean {
+    if (this.#log.plan.world.quirks.order !== "oldest-first") return false;
+    const shown = polls.slice(polls.findIndex(({ rows }) => rows.size > 0));
+    return !proofsAmong(shown, this.#isGood).some(
+      (proof) => proof.look === before && proof.before !== undefined,
+    );
   }
 
   /** Promise 6: after trouble an answer comes within the longest wait, and from then on within two slots. */
