@@ -228,7 +228,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "looks for the beginning of a series for ever",
     file: "candles/read/pages.ts",
-    find: "pause: isKnown ? pause : Math.min(2 * pause, SEARCH_PAUSE.last)",
+    find: "pause: Math.min(2 * pause, SEARCH_PAUSE.last)",
     replace: "pause",
     seeds: [7],
     hours: 3,
@@ -416,7 +416,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "looks for candles of a silent pair with every poll",
     file: "candles/read/pages.ts",
-    find: "Math.abs(page.at - at) < (isKnown ? APART : pause)) return undefined;",
+    find: "Math.abs(page.at - at) < pause) return undefined;",
     replace: "pause < 0) return undefined;",
     seeds: [7, 14],
   },

@@ -71,6 +71,9 @@ function exchangeOf(
 interface Case {
   /** The minutes that the subscriber holds; default: those with a swap. */
   readonly held?: readonly number[];
+  /** Of these what it does not hold for good. */
+  readonly unfinished?: readonly number[];
+  readonly order?: "oldest-first";
   /** Of these what it holds for good though the service has it no more. */
   readonly gone?: readonly number[];
   /** The questions of histories for what begins at a minute, a second apart from the first minute on, and whether they are answered. */
@@ -102,6 +105,8 @@ interface Case {
 async function judge({
   held = SWAPS,
   gone = [],
+  unfinished = [],
+  order,
   asked = [],
   failed: [times, fault] = [0, ""],
   looks,
@@ -118,7 +123,7 @@ async function judge({
   let wasPossible: boolean | undefined;
   const polls = looks ?? Array.from({ length: LEFT }, (_, minute) => lookAt(minute + 1));
   const events = held.map((minute) => {
-    const status = minute < LEFT - 2 ? "final" : "closed";
+    const status = minute < LEFT - 2 && !unfinished.includes(minute) ? "final" : "closed";
     const candle = candleOf(minute, [...SWAPS, ...gone].includes(minute) ? 1 : 0);
     return { at: at(minute + 1), order: minute + 1, value: { type: "new", candle, status } as CandleEvent };
   });
@@ -141,7 +146,14 @@ async function judge({
   };
   const latency = { base: 0, spread: 0 };
   const machines = ahead === undefined ? undefined : { ahead };
-  const world = { start: START, weekStart: "monday", client: { quota }, quirks: {}, latency, machines };
+  const world = {
+    start: START,
+    weekStart: "monday",
+    client: { quota },
+    quirks: { order },
+    latency,
+    machines,
+  };
   const log = {
     plan: { world, healthyFrom: 0 },
     told: [],
@@ -322,6 +334,25 @@ describe("what a subscriber is held to", () => {
     const rows = new Map([...shown.rows, [at(7), [candleOf(7)]]]);
     const first = await judge({ held, looks: [lookAt(8, { rows }), lookAt(9), lacking(10)] });
     expect(first.breaches.filter(gone)).toEqual([]);
+  });
+
+  it("is final by two answers, and what follows the last row by three where the oldest come first", async () => {
+    const looks = [lookAt(7.96), lookAt(7.98), lookAt(8)];
+    const given = { held: [0, 1, 2, 3, 4, 5, 6, 7], fillGaps: true, left: at(8) + 5_000 };
+    const isBroken = async (minute: number, given: Case) =>
+      (await judge(given)).breaches.includes(
+        `12: stay 1 of 1min: has not made ${new Date(at(minute)).toISOString()} final`,
+      );
+    const two = { ...given, looks: looks.slice(1) };
+    const ascending = { order: "oldest-first" } as const;
+    expect(await isBroken(4, { ...two, unfinished: [4] })).toBe(true);
+    expect(await isBroken(4, { ...two, ...ascending, unfinished: [4] })).toBe(false);
+    expect(await isBroken(0, { ...two, ...ascending, unfinished: [0] })).toBe(true);
+    expect(await isBroken(4, { ...given, ...ascending, unfinished: [4], looks })).toBe(true);
+    // Before the first candle shows no answer tells where the others begin.
+    const silent = lookAt(7.96, { rows: new Map() });
+    const begun = { ...given, ...ascending, unfinished: [4], looks: [silent, ...looks.slice(1)] };
+    expect(await isBroken(4, begun)).toBe(false);
   });
 
   it("is read again within two slots", async () => {

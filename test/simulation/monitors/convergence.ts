@@ -347,9 +347,10 @@ class Comparison {
 
     // What two answers have shown since it left the window is final.
     const due = before.answeredAt - this.#context.clockTolerance - (before.received - before.sent);
+    const toldUntil = this.#isOpenEnded(before, polls) ? newestOf(look.rows) : Number.POSITIVE_INFINITY;
     for (const [timestamp, { status }] of known) {
       if (status === "final" || finality.leaves(timestamp) > due) continue;
-      if (timestamp >= doubted) continue;
+      if (timestamp >= doubted || timestamp > toldUntil) continue;
       if (
         status === "open" &&
         looks.some((other) => covers(other, timestamp) && isUnreadable(other, timestamp))
@@ -401,6 +402,18 @@ class Comparison {
 
   #beginsWithKnown(look: Look, polls: readonly Look[]): boolean {
     return this.#knownIn(look, polls).some((timestamp) => look.rows.has(timestamp));
+  }
+
+  /**
+   * Whether what follows the last row takes one more answer: a service that gives the oldest first may cut it off, and it counts
+   * once all before it does, from the first candle that shows on. `before`: the first of two answers.
+   */
+  #isOpenEnded(before: Look, polls: readonly Look[]): boolean {
+    if (this.#log.plan.world.quirks.order !== "oldest-first") return false;
+    const shown = polls.slice(polls.findIndex(({ rows }) => rows.size > 0));
+    return !proofsAmong(shown, this.#isGood).some(
+      (proof) => proof.look === before && proof.before !== undefined,
+    );
   }
 
   /** Promise 6: after trouble an answer comes within the longest wait, and from then on within two slots. */
