@@ -147,7 +147,8 @@ class LiveCandles {
       const end = intervals.end(at > time && at < time + EARLY ? at : time);
       return intervals.count(from, end) <= FULL_PAGE ? end : present;
     };
-    return { from, to: present, anchors, shown, endAt };
+    // A silence waits for a second answer, and a cache may have the first one still.
+    return { from, to: present, anchors, shown, endAt, stale: book.silence === undefined ? 0 : 1 };
   }
 
   /**
