@@ -186,17 +186,7 @@ describe("a cache that pays no heed to where a range begins", () => {
     const world = new World({ start: at("12:00:10"), hasDate: true, quirks: { order } });
     const every = minutes * MINUTE;
     world.swapsEvery(every, at("12:00:05") - 9_000 * every, at("13:00:00"));
-    const kept = new Map<string, { answer: Promise<Answer>; made: number }>();
-    world.interfere = ({ url }, answer) => {
-      const question = url.href.split("&fromDate=")[0]!;
-      const known = kept.get(question);
-      const [made, now] = [known?.made ?? -Infinity, world.clock.now()];
-      if (known !== undefined && now - made < 6_500)
-        return known.answer.then((one) => withAge(one, now - made));
-      const own = answer();
-      kept.set(question, { answer: own, made: now });
-      return own;
-    };
+    world.interfere = cached(world, 6_500, (url) => url.split("&fromDate=")[0]!);
     const told: CandleEvent[] = [];
     const watching = watchCandles(world.client, { ...MINUTES, since: { candles: 150 } }).subscribe((event) =>
       told.push(event),
@@ -210,6 +200,37 @@ describe("a cache that pays no heed to where a range begins", () => {
     expect(world.asked.length).toBeLessThanOrEqual(5 + 15);
   });
 });
+
+describe("a cache in front of a pair that shows no candle", () => {
+  it.each(["mainnet", "devnet"] as const)(
+    "is asked in other words for the second answer of its silence: %s",
+    async (network) => {
+      const world = new World({ start: at("12:00:10"), hasDate: true, createdAt: at("11:00:00") });
+      world.interfere = cached(world, 15_000, (url) => url);
+      const options = { ...MINUTES, network, every: 3_000, revisionWindow: 5 };
+      const watching = watchCandles(world.client, options).subscribe();
+      await world.clock.advanceBy(14_000);
+      watching.unsubscribe();
+      // Five polls, the second answer, and two looks for a candle from before it.
+      expect(world.candleRequests().length).toBeLessThanOrEqual(5 + 1 + 2);
+    },
+  );
+});
+
+/** Keeps answers to the same question for so many ms, and says how old they are. */
+function cached(world: World, keeps: number, questionOf: (url: string) => string): World["interfere"] {
+  const kept = new Map<string, { answer: Promise<Answer>; made: number }>();
+  return ({ url }, answer) => {
+    const question = questionOf(url.href);
+    const known = kept.get(question);
+    const now = world.clock.now();
+    if (known !== undefined && now - known.made < keeps)
+      return known.answer.then((one) => withAge(one, now - known.made));
+    const own = answer();
+    kept.set(question, { answer: own, made: now });
+    return own;
+  };
+}
 
 function withAge({ status, headers, text }: Answer, old: number): Answer {
   const age = String(Math.floor(old / SECOND));

@@ -133,7 +133,7 @@ class LiveCandles {
   }
 
   /** What to ask for: all up to the present. */
-  #wanted(book: CandleBook, { at, asks: stale }: AskOptions): Omit<Wanted, "mostCandles"> {
+  #wanted(book: CandleBook, { at, asks }: AskOptions): Omit<Wanted, "mostCandles"> {
     const { intervals } = this.#rules;
     const from = this.#recorder?.readsFrom(book.finalUntil) ?? book.finalUntil;
     const present = intervals.end(Math.max(serviceNow(this.#core), book.finalUntil));
@@ -146,6 +146,8 @@ class LiveCandles {
       const end = intervals.end(at > time && at < time + EARLY ? at : time);
       return intervals.count(from, end) <= FULL_PAGE ? end : present;
     };
+    // A silence waits for a second answer, and a cache may have the first one still.
+    const stale = book.silence === undefined ? asks : Math.max(1, asks);
     return { from, to: present, anchors, shown, endAt, stale };
   }
 
