@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type FeedStatus, watchCandles, watchFeedStatus, watchSnipers } from "../src/index.js";
-import { type Answer, at, MINUTES, PAIR, World } from "./world.js";
+import { type Answer, at, MINUTES, PAIR, World, withRows } from "./world.js";
 
 function statusesOf(world: World, options: Parameters<typeof watchFeedStatus>[1]) {
   const given: FeedStatus[] = [];
@@ -60,6 +60,27 @@ describe("watchFeedStatus", () => {
     expect(statuses.at(-1)).toMatchObject({ state: "live", failures: 0, coveredUntil: at("12:01:00") });
   });
 
+  it.each([60_000, 600_000, 86_400_000])(
+    "covers nothing that only a request without an answer was about, as the machine's clock is %i ms behind",
+    async (offset) => {
+      const world = new World({ start: at("12:00:10"), offset, hasDate: true });
+      world.swapsEvery(60_000, at("11:00:00") + offset, at("14:00:00") + offset);
+      let asked = 0;
+      // The second one is to learn the service's clock, and asks for what has passed by that.
+      world.interfere = () => {
+        asked += 1;
+        return asked === 1 ? undefined : Promise.reject(new Error("down"));
+      };
+      const { statuses } = statusesOf(world, MINUTES);
+      await world.clock.advanceTo(at("12:00:30"));
+      expect(asked).toBeGreaterThan(1);
+      expect(statuses.map(({ state }) => state)).not.toContain("live");
+      world.interfere = () => undefined;
+      await world.clock.advanceTo(at("12:02:00"));
+      expect(statuses.at(-1)).toMatchObject({ state: "live", failures: 0 });
+    },
+  );
+
   it("is live once trouble is over, though copies of hidden age look like a machine that is behind", async () => {
     const world = new World({ start: at("12:00:10.7"), hasDate: true, latency: 8 });
     world.swapsEvery(500, at("11:59:00"), at("12:05:00"));
@@ -80,6 +101,28 @@ describe("watchFeedStatus", () => {
     await world.clock.advanceTo(at("12:00:56"));
     expect(statuses.at(-1)).toMatchObject({ state: "live" });
   });
+
+  it.each([2_500, 4_500, 21_000])(
+    "stays live by copies of the answer that has told of the last closing: every %i ms",
+    async (every) => {
+      const world = new World({ start: at("12:00:10"), hasDate: true });
+      world.swapsEvery(20_000, at("11:00:00"), at("14:00:00"));
+      let closing: Answer | undefined;
+      let made = 0;
+      world.interfere = async (_asked, answer) => {
+        const now = world.clock.now();
+        if (now % 60_000 < 2_000 || closing === undefined) [closing, made] = [await answer(), now];
+        const { headers, ...copy } = closing;
+        const age = now > made ? String(Math.floor((now - made) / 1_000)) : null;
+        return { ...copy, headers: { get: (name) => (name === "age" ? age : headers.get(name)) } };
+      };
+      const { statuses } = statusesOf(world, { ...MINUTES, every, settle: 500 });
+      await world.clock.advanceTo(at("12:01:30"));
+      const before = statuses.length;
+      await world.clock.advanceTo(at("12:05:30"));
+      expect(new Set(statuses.slice(before).map(({ state }) => state))).toEqual(new Set(["live"]));
+    },
+  );
 
   it("is stalled from when a due poll's slot has ended unanswered", async () => {
     const world = new World({ start: at("12:00:10"), client: { timeout: 60_000 } });
@@ -110,6 +153,24 @@ describe("watchFeedStatus", () => {
       const stalled = statuses.find(({ state }) => state === "stalled")!.when;
       expect(stalled).toBeGreaterThan(at("12:01:00"));
       expect(stalled).toBeLessThanOrEqual(at("12:01:04"));
+    },
+  );
+
+  it.each([0, -86_400_000, 86_400_000])(
+    "is stalled as late where its first look is asked for again, and the service's clock is %i ms ahead",
+    async (offset) => {
+      const world = new World({ start: at("12:00:10"), offset, hasDate: true, client: { timeout: 60_000 } });
+      world.swapsEvery(1_000, at("11:00:00") + offset, at("12:05:00") + offset);
+      // A row that breaks is asked for again, a second later.
+      world.interfere = (_, answer) =>
+        withRows(answer, (rows) => rows.map((row, index) => (index === 1 ? { ...row, close: null } : row)));
+      const { statuses } = statusesOf(world, { ...MINUTES, timeframe: "10s", every: 1_000 });
+      await world.clock.advanceTo(at("12:00:10.9"));
+      world.latency = 100_000;
+      await world.clock.advanceTo(at("12:00:20"));
+      const stalled = statuses.find(({ state }) => state === "stalled")?.when;
+      expect(stalled).toBeGreaterThanOrEqual(at("12:00:12"));
+      expect(stalled).toBeLessThanOrEqual(at("12:00:14"));
     },
   );
 

@@ -27,8 +27,8 @@ export interface Step<State> {
   readonly isMore?: boolean;
   /** After how many ms another answer may tell more; absent where this one has told all there is. */
   readonly again?: number | undefined;
-  /** Whether all is known that can be by then. */
-  readonly isCurrent?: boolean;
+  /** The newest instant by which all is known that can be; absent where something is missing. */
+  readonly currentAt?: number | undefined;
   /** Why an answer that was taken in leaves something unknown. */
   readonly error?: AnyPairstreamError | undefined;
   /** Whether a candle has shown by now; absent where none has to. */
@@ -68,7 +68,7 @@ export interface FeedUpdate<State> {
 
 export const UNASKED = { isFresh: false, isLate: false, failures: 0 };
 
-/** How often one slot is asked for again; what is open then is left to the next one. */
+/** How often one slot is asked for again because of a doubt; what is open then is left to the next one. */
 const ASKS = 2;
 /** A poll is late no sooner than so long after its slot, in ms: a request may wait for a whole second, to learn the clock. */
 const PATIENCE = 2_000;
@@ -201,7 +201,7 @@ export class Poller<State> implements RunningPoll {
       const { isMore, again } = step;
       this.#observedAt = step.observedAt ?? this.#observedAt;
       const due = this.#dueAgain(step, begun);
-      const isSpent = !isMore && asks >= ASKS;
+      const isSpent = !isMore && again !== undefined && asks >= ASKS;
       // Of the last one nobody knows either when it was made: that is no answer.
       const isLost = isSpent && again === 0;
       const isLast = due === undefined || isSpent || (!isFirst && due >= this.#sendTime(this.#slotAfter()));
@@ -244,11 +244,11 @@ export class Poller<State> implements RunningPoll {
 
   /** The poll is late if the next answer takes until the end of its slot, and for at least two seconds. */
   #awaitSlotEnd(isAgain: boolean): void {
-    const { at } = this.#slot;
+    const at = this.#known(this.#slot.at);
     const { scheduler } = this.#core;
     if (this.#feed.isLate || this.#subscriber.closed) return;
-    // What is asked again has no slot of its own: the slot that begins meanwhile counts.
-    const due = isAgain ? this.#slotFollowing(at).at : at;
+    // What is asked again has no slot of its own: the one that follows the last answer counts.
+    const due = isAgain ? this.#slotFollowing(Math.max(at, this.#observedAt)).at : at;
     const end = Math.max(this.#slotFollowing(due).at, due + PATIENCE);
     if (end === Infinity) return;
     this.#timer = callAt(scheduler, end - serviceNow(this.#core) + scheduler.now(), () => {
@@ -257,12 +257,13 @@ export class Poller<State> implements RunningPoll {
     });
   }
 
-  #take({ state, observedAt, isCurrent, again, error, hasCandle }: Step<State>, isLast: boolean): void {
+  #take({ state, currentAt, again, error, hasCandle }: Step<State>, isLast: boolean): void {
     if (state === undefined) return;
     const wasLate = this.#feed.isLate;
     // What no answer can prove yet is not missing.
     const provable = earliestTime(this.#core.serviceClock(), this.#core.scheduler.now());
-    const isBehind = !isCurrent || this.#poll.schedule.nextClose(observedAt!) + PATIENCE <= provable;
+    const isBehind =
+      currentAt === undefined || this.#poll.schedule.nextClose(currentAt) + PATIENCE <= provable;
     const isLate = isLast ? isBehind : wasLate;
     const isSuccess = isLast || again === undefined;
     const { failures, lastError } = isSuccess

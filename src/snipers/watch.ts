@@ -203,7 +203,7 @@ function sniperAsker(
       state: { book, events: turn.events, head, trouble },
       observedAt,
       again,
-      isCurrent: true,
+      currentAt: observedAt,
     };
   };
 }

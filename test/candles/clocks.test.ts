@@ -96,6 +96,33 @@ describe.each(TURNS)("two machines 1.5 s apart that answer %s", (_, isFirst) => 
   });
 });
 
+describe.each([0, 400, 1_000])("machines that first show at a closing, settled after %i ms", (settle) => {
+  // Two answers of the one that is ahead tell that there is another machine; by the one that is behind the interval still runs.
+  const sequences = [0, -1_400].flatMap((other) => [
+    [1_400, 1_400, other],
+    [1_400, other, 1_400],
+    [other, 1_400, 1_400],
+  ]);
+
+  it.each(sequences)("leave it to no later one: ahead by %i, then %i, then %i ms", async (...skews) => {
+    const world = new World({ start: at("12:00:10.3"), hasDate: true });
+    world.swapsEvery(20_000, at("11:59:00"), at("13:00:00"));
+    const closed = new Map<number, number>();
+    watchCandles(world.client, { ...MINUTES, settle, every: "close" }).subscribe(({ status, candle }) => {
+      if (status === "closed") closed.set(candle.timestamp, world.clock.now());
+    });
+    let turn = 0;
+    world.interfere = async (_asked, answer) => {
+      const served = await answer();
+      const skew = world.clock.now() < at("12:03:50") ? 0 : skews[turn++ % 3]!;
+      return withHeaders(served, { date: new Date(world.clock.now() + skew).toUTCString() });
+    };
+    await world.clock.advanceTo(at("12:07:00"));
+    const settled = at("12:04:00") + settle;
+    expect(closed.get(at("12:03:00"))! - settled).toBeLessThan(4_500);
+  });
+});
+
 describe.each([3_000, 20_000])("a cache that keeps answers for %i ms", (keeps) => {
   const cache =
     (tellsAge: boolean) =>

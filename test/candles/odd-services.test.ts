@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { type CandleEvent, closes, watchCandles } from "../../src/index.js";
-import { at, MINUTES, short, World, withRows } from "../world.js";
+import { type Answer, at, MINUTES, short, World, withRows } from "../world.js";
 import { openMarket, seriesOf } from "./loopback-market.js";
 
 const SECOND = 1_000;
@@ -31,6 +31,26 @@ describe("a service that indexes swaps later than the revision window", () => {
       expect(market.requests.length - before).toBeLessThanOrEqual(1.1 * hours * 60);
     },
   );
+
+  it("costs a request a closing where it indexes one now and then in time", async () => {
+    const world = new World({ start: at("09:00:10"), quirks: { pageSize: 41 } });
+    world.swapsEvery(MINUTE, at("08:00:05"), at("15:00:00"));
+    world.interfere = ({ sent, url }, answer) =>
+      url.pathname.endsWith("/ohlcv")
+        ? withRows(answer, (rows) =>
+            rows.filter(({ timestamp }) => {
+              const start = Date.parse(String(timestamp));
+              return start % (30 * MINUTE) === 0 || start < sent - 5 * MINUTE;
+            }),
+          )
+        : undefined;
+    const watching = watchCandles(world.client, { ...MINUTES, every: "close" }).subscribe();
+    await world.clock.advanceTo(at("10:00:30"));
+    const before = world.asked.length;
+    await world.clock.advanceTo(at("14:00:30"));
+    watching.unsubscribe();
+    expect(world.asked.length - before).toBeLessThanOrEqual(1.1 * 240);
+  });
 });
 
 describe("a pair that was quiet for longer than a page", () => {
@@ -156,3 +176,42 @@ describe("a service that pays no heed to a part of the range, and pages", () => 
     expect(odd.requests).toBeLessThanOrEqual(plain.requests + 2);
   });
 });
+
+describe("a cache that pays no heed to where a range begins", () => {
+  it.each(
+    [10, 100].flatMap((minutes) =>
+      (["newest-first", "oldest-first"] as const).map((order) => ({ minutes, order })),
+    ),
+  )("gives a copy of a later range, which is no silence: %o", async ({ minutes, order }) => {
+    const world = new World({ start: at("12:00:10"), hasDate: true, quirks: { order } });
+    const every = minutes * MINUTE;
+    world.swapsEvery(every, at("12:00:05") - 9_000 * every, at("13:00:00"));
+    const kept = new Map<string, { answer: Promise<Answer>; made: number }>();
+    world.interfere = ({ url }, answer) => {
+      const question = url.href.split("&fromDate=")[0]!;
+      const known = kept.get(question);
+      const [made, now] = [known?.made ?? -Infinity, world.clock.now()];
+      if (known !== undefined && now - made < 6_500)
+        return known.answer.then((one) => withAge(one, now - made));
+      const own = answer();
+      kept.set(question, { answer: own, made: now });
+      return own;
+    };
+    const told: CandleEvent[] = [];
+    const watching = watchCandles(world.client, { ...MINUTES, since: { candles: 150 } }).subscribe((event) =>
+      told.push(event),
+    );
+    await world.clock.advanceBy(5 * MINUTE);
+    watching.unsubscribe();
+    const past = told.filter(({ candle }) => candle.timestamp < at("12:00:00"));
+    expect(past.filter(({ type }) => type === "new")).toHaveLength(150);
+    expect(Math.min(...told.map(({ candle }) => candle.timestamp))).toBe(at("12:00:00") - 150 * every);
+    // A request a closing, and those of the history.
+    expect(world.asked.length).toBeLessThanOrEqual(5 + 15);
+  });
+});
+
+function withAge({ status, headers, text }: Answer, old: number): Answer {
+  const age = String(Math.floor(old / SECOND));
+  return { status, text, headers: { get: (name) => (name === "age" ? age : headers.get(name)) } };
+}

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { type CandleEvent, type FeedStatus, watchCandles, watchFeedStatus } from "../../src/index.js";
 import type { ServiceQuirks } from "../../src/service/index.js";
-import { answered, at, MINUTES, World, withRows } from "../world.js";
+import { type Answer, answered, at, MINUTES, World, withRows } from "../world.js";
 import { standing } from "./minute-candles.js";
 
 const MINUTE = 60_000;
@@ -350,3 +350,26 @@ describe("a history", () => {
     expect(minutes).toEqual(minutesFrom(from));
   });
 });
+
+it.each([1, 2, 4])(
+  "costs no page more a poll, once too much has turned up behind %i candles of long ago that have come for an answer",
+  async (count) => {
+    const world = new World({ start: at("12:00:10") });
+    world.swapsEvery(30_000, at("00:00:00") - 86_400_000, at("13:00:00"));
+    const ago = ({ timestamp }: Record<string, unknown>) =>
+      new Date(Date.parse(String(timestamp)) - 2_000 * 60_000).toISOString();
+    let page: Answer | undefined;
+    // As a cache does that takes no notice of the range, and then of the cursor.
+    world.interfere = ({ url }, answer) => {
+      if (world.asked.length === 1)
+        return withRows(answer, (rows) => rows.slice(-count).map((row) => ({ ...row, timestamp: ago(row) })));
+      if (world.clock.now() > at("12:01:30")) return undefined;
+      return url.searchParams.has("cursor") ? page : answer().then((first) => (page = first));
+    };
+    watchCandles(world.client, { ...MINUTES, every: "close" }).subscribe();
+    await world.clock.advanceTo(at("12:01:50"));
+    const before = world.asked.length;
+    await world.clock.advanceTo(at("12:06:30"));
+    expect(world.asked.length - before).toBe(5);
+  },
+);

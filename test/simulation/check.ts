@@ -116,6 +116,7 @@ function contextOf(log: RunLog, notes: Pick<Context, "breach" | "compared">): Co
     mayBeMachine: (order) => time.mayBeMachine(order),
     clockTolerance: time.clockTolerance,
     toleranceAt: (order) => time.toleranceAt(order),
+    untoldAt: (order) => time.untoldAt(order),
     graceOf: ({ period }) => recovery + period,
     sniperGrace: (every) => recovery + every,
     newestDue: (feed, serviceNow) => {

@@ -14,11 +14,14 @@ function answerAt(made: number, wrong = 0, old = 0): Exchange {
   return { sent, received, answeredAt, ahead: 0, old, headers: { date } } as unknown as Exchange;
 }
 
+function knownTime(told: readonly Exchange[], faults: readonly Partial<Fault>[] = []): KnownTime {
+  const world = { start: START, offset: 0, drift: 0, hasDate: true };
+  return new KnownTime({ plan: { world, faults }, told, exchanges: told } as unknown as RunLog);
+}
+
 /** After how many answers another machine may still be what a lie, or the time before a step, has said. */
 function mayBeMachineAfter(told: readonly Exchange[], faults: readonly Partial<Fault>[] = []): number[] {
-  const world = { start: START, offset: 0, drift: 0, hasDate: true };
-  const log = { plan: { world, faults }, told, exchanges: told } as unknown as RunLog;
-  const known = new KnownTime(log);
+  const known = knownTime(told, faults);
   return told.flatMap((_, at) => (known.mayBeMachine(at + 1) ? [at + 1] : []));
 }
 
@@ -43,4 +46,39 @@ it("counts them since one that a lie may have told, and leaves out copies", () =
   expect(mayBeMachineAfter([lie, ...fitting, ...answers(11, 80, 300)]).at(-1)).toBe(1 + 10 + 63);
   const copies = fitting.map((_, at) => answerAt((at + 1) * 60_000 + 900, 0, 5_000));
   expect(mayBeMachineAfter([lie, ...copies, ...answers(11, 80, 300)]).at(-1)).toBe(1 + 63);
+});
+
+/** Whether the time is known after each answer: when it was made, and by how much its `Date` lies, in ms. */
+function trustedAfter(...answers: readonly (readonly [at: number, lie: number])[]): boolean[] {
+  const time = knownTime(answers.map(([at, lie]) => answerAt(at, lie)));
+  return answers.map((_, at) => time.isTrusted(at + 1));
+}
+
+it("knows the time after a lie once two answers of seconds that were not heard before agree", () => {
+  expect(trustedAfter([0, 0], [5_000, 0])).toEqual([true, true]);
+  expect(trustedAfter([5_000, 0], [6_000, 9_000], [7_000, 0], [8_000, 0])).toEqual([
+    true,
+    false,
+    false,
+    true,
+  ]);
+  // Answers of one second may be copies of each other.
+  expect(trustedAfter([6_000, 9_000], [7_000, 0], [7_100, 0], [7_900, 0])).toEqual([
+    false,
+    false,
+    false,
+    false,
+  ]);
+  expect(trustedAfter([6_000, 9_000], [7_900, 0], [8_000, 0])).toEqual([false, false, true]);
+  expect(trustedAfter([6_000, 0], [6_100, 9_000], [6_200, 0], [7_000, 0], [8_000, 0])).toEqual([
+    ...[true, false, false, false, true],
+  ]);
+});
+
+it("tells how much of a second no Date has told by then", () => {
+  const phases = [500, 700, 950, 20, 300];
+  const untold = (old?: number) =>
+    knownTime(phases.map((phase, at) => answerAt(at * 1_000 + phase, 0, at === old ? 5_000 : 0)));
+  expect([0, 1, 2, 3, 4, 5].map((order) => untold().untoldAt(order))).toEqual([1_000, 500, 500, 500, 50, 50]);
+  expect(untold(3).untoldAt(5)).toBe(300);
 });

@@ -17,6 +17,8 @@ const TOLD_APART = { ofEach: 4, by: 400, within: 1_800_000 };
 /** A machine that has answered among so many last answers is one to go by. */
 const REMEMBERED = 64;
 
+/** A `Date` tells the time to a second, ms. */
+const SECOND = 1_000;
 /** For so long, in ms, a clock may drift before an answer shows it. */
 const UNCHECKED = 60_000;
 
@@ -33,31 +35,37 @@ export class KnownTime {
   readonly #log: RunLog;
   readonly #steps: readonly { readonly at: number; readonly by: number }[];
   /** By order. */
-  readonly #agreeing: number[] = [];
+  readonly #isTrusted: boolean[] = [true];
   readonly #areToldApart: boolean[] = [false];
   readonly #haveGhosts: boolean[] = [false];
+  readonly #untold: number[] = [];
 
   constructor(log: RunLog) {
     const { plan, told } = log;
+    const { hasDate } = plan.world;
     this.#log = log;
     this.#steps = plan.faults.flatMap((fault) =>
       fault.kind === "clock set" ? [{ at: plan.world.start + fault.from, by: fault.by }] : [],
     );
     // Without any Date the machine's clock is the service's; with one, the first answer tells it.
-    let agreeing = plan.world.hasDate ? AGREEING - 1 : Number.POSITIVE_INFINITY;
+    // An answer whose second was heard before may be a copy, and says nothing.
+    let agreeing = hasDate ? AGREEING - 1 : Number.POSITIVE_INFINITY;
+    const heard = new Set<number>();
     let recent: Exchange[] = [];
     const clock = serviceClockOf(plan.world);
     let ghosts: readonly Ghost[] = [];
     let known = UNKNOWN;
     let heardAt = Number.NEGATIVE_INFINITY;
-    this.#agreeing.push(Number.POSITIVE_INFINITY);
+    this.#untold.push(hasDate ? SECOND : 0);
     for (const exchange of told) {
       const error = errorOf(exchange);
-      if (error !== undefined) {
+      // A copy that hides its age is no other answer.
+      if (error !== undefined && !exchange.hidesAge) {
         const isTrue = error <= 0 && error >= -DATE_ERROR;
-        agreeing = isTrue ? agreeing + 1 : 0;
         const { sent, received, old, headers } = exchange;
         const shown = headers.date!;
+        agreeing = isTrue ? agreeing + (heard.has(shown) ? 0 : 1) : 0;
+        heard.add(shown);
         const seen = { low: shown - clock.at(received!), high: shown + 1_000 - clock.at(sent), answers: 0 };
         const isSet = ({ at }: { at: number }) => at > heardAt && at < sent;
         const before = this.#steps.filter(isSet).map(({ by }) => shifted(known, by));
@@ -74,15 +82,16 @@ export class KnownTime {
         // Nor what was heard before a lie, by which the clock may have jumped.
         recent = isTrue ? [...comparable, exchange] : [];
       }
-      this.#agreeing.push(agreeing);
+      this.#isTrusted.push(agreeing >= AGREEING);
       this.#haveGhosts.push(ghosts.length > 0);
+      this.#untold.push(hasDate ? untoldBy(recent, clock.at) : 0);
       this.#areToldApart.push(plan.world.machines !== undefined && areToldApart(recent));
     }
   }
 
   /** Whether no answer has lied about the time since so many that agree. */
   isTrusted(order: number): boolean {
-    return this.#agreeing[order]! >= AGREEING;
+    return this.#isTrusted[order]!;
   }
 
   /** Whether the time can be known although the machine's clock was set: as many answers have come since. */
@@ -104,6 +113,11 @@ export class KnownTime {
         Math.max(RESIDUE, this.#unnoticed(steps.filter(({ answers }) => answers < FINDING_OUT))),
       )
     );
+  }
+
+  /** What its Dates do not tell of the clock of a machine, ms: a second at first, and a way in the end. */
+  untoldAt(order: number): number {
+    return this.#untold[order]!;
   }
 
   /** Whether what a lie said, or the clock before it was set, may be taken for another machine that has answered of late. */
@@ -155,6 +169,15 @@ function errorOf({ headers, answeredAt, ahead }: Exchange): number | undefined {
   return headers.date === undefined || answeredAt === undefined
     ? undefined
     : headers.date - answeredAt - ahead;
+}
+
+/** What the Dates of answers that no cache has kept leave of a second, either way. */
+function untoldBy(recent: readonly Exchange[], serviceAt: (at: number) => number): number {
+  const made = recent.filter(({ old }) => old === 0);
+  const dateOf = ({ headers, ahead }: Exchange) => headers.date! - ahead;
+  const behind = made.map((exchange) => serviceAt(exchange.received!) - dateOf(exchange));
+  const ahead = made.map((exchange) => dateOf(exchange) + SECOND - serviceAt(exchange.sent));
+  return Math.max(Math.min(SECOND, ...behind), Math.min(SECOND, ...ahead));
 }
 
 function areToldApart(recent: readonly Exchange[]): boolean {

@@ -177,7 +177,7 @@ export function looksOf(log: RunLog): ReadonlyMap<string, readonly Look[]> {
     const walk = found ?? { pages: [], used: new Set<string>() };
     if (asked.cursor !== undefined && found === undefined) continue;
     walk.pages.push(read);
-    if (read.cursor !== undefined) {
+    if (read.cursor !== undefined && !isRunPast(walk.pages)) {
       // Without rows, or led back to where it was, a walk has no end.
       if (read.served > 0 && !walk.used.has(read.cursor)) walks.set(key + read.cursor, walk);
       walk.used.add(read.cursor);
@@ -190,6 +190,16 @@ export function looksOf(log: RunLog): ReadonlyMap<string, readonly Look[]> {
     list.push(lookOf(walk.pages, log));
   }
   return looks;
+}
+
+/** Whether the rows of a walk run from the newest to one before its range: then all of that has been shown, whatever follows. */
+function isRunPast(pages: readonly Read[]): boolean {
+  const { from, to } = pages[0]!.asked;
+  const shown = pages.flatMap(({ rows }) => [...rows.keys()]);
+  const isDescending = shown.every((timestamp, at) => timestamp <= (shown[at - 1] ?? timestamp));
+  return (
+    isDescending && shown.at(-1)! < from && shown.some((timestamp) => timestamp >= from && timestamp < to)
+  );
 }
 
 /** Whether a walk of the past ends with a page although another one follows: it has failed, or holds enough. */

@@ -60,8 +60,8 @@ class LiveCandles {
   #begin: { readonly from: number; readonly epoch: number } | undefined;
   /** How the book is read on: what an outage has left out takes many pages. */
   readonly #walk: ForwardWalk;
-  /** Anchors that are not asked for any more: too much has turned up behind them in what was final, and came along. */
-  #costly: readonly number[] | undefined;
+  /** Anchors up to here are not asked for any more: too much has turned up behind them in what was final, and came along. */
+  #costly = -Infinity;
 
   constructor(core: ClientCore, watch: CandleWatch) {
     const { series, rules } = watch.served;
@@ -98,9 +98,8 @@ class LiveCandles {
       book = emptyBook(from);
     }
     const page = this.#book === undefined ? await this.#anchored(wanted, asked, options) : asked;
-    const isPassed = ({ timestamp }: Candle) =>
-      timestamp > (book.anchors.at(-1) ?? page.from) && timestamp < page.from;
-    if (page.candles.filter(isPassed).length > MOST_PASSED) this.#costly = book.anchors;
+    const isPassed = ({ timestamp }: Candle) => timestamp < page.from && !wanted.anchors.includes(timestamp);
+    this.#costly = page.candles.filter(isPassed).at(-MOST_PASSED - 1)?.timestamp ?? this.#costly;
     const before = this.#hasShown ? book : withoutSilence(book, page);
     this.#hasShown ||= page.candles.length > 0;
     const judgement = await judged(this.#pages, this.#rules, before, page, options);
@@ -138,8 +137,8 @@ class LiveCandles {
     const { intervals } = this.#rules;
     const from = this.#recorder?.readsFrom(book.finalUntil) ?? book.finalUntil;
     const present = intervals.end(Math.max(serviceNow(this.#core), book.finalUntil));
-    const own = book.anchors === this.#costly ? [] : book.anchors;
-    const anchors = withAnchors(own, this.#recorder?.anchors ?? []);
+    const known = withAnchors(book.anchors, this.#recorder?.anchors ?? []);
+    const anchors = known.filter((anchor) => anchor > this.#costly);
     const shown = book.entries.find(({ candle }) => candle.timestamp >= from)?.candle.timestamp;
     const endAt = (now: number) => {
       // A request that goes out a little before its slot asks for what the slot shows: a copy has not been asked that.
@@ -196,7 +195,7 @@ class LiveCandles {
       observedAt: page.at,
       again: pauseFor(doubt),
       isMore,
-      isCurrent: !page.isUnfinished && isCurrent(this.#rules, book),
+      currentAt: !page.isUnfinished && isCurrent(this.#rules, book) ? book.observedAt : undefined,
       error: doubt === "rows" || doubt === "anchors" ? notWhole(page) : page.refusal,
       hasCandle: this.#hasShown,
     };

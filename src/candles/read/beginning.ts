@@ -86,14 +86,15 @@ export class Beginning {
 
   /**
    * Takes note that a range from `start` on has answered with rows from `first` on, at `at`: unless a cache that takes no
-   * notice of the start may have given a copy of what a later start has answered.
+   * notice of the start may have given a copy of what a later start has answered. Tells whether it may.
    */
-  noteAnswer(start: number, first: number, at: number): void {
+  noteAnswer(start: number, first: number, at: number): boolean {
     this.#mayBeCopy = first >= this.#answered && start < this.#answered && !isApart(at, this.#answeredAt);
     this.#answeredAt = at;
-    if (this.#mayBeCopy) return;
+    if (this.#mayBeCopy) return true;
     this.#answered = Math.min(this.#answered, start);
     if (start <= this.#hidden) this.#hidden = -Infinity;
+    return false;
   }
 
   /** Takes note that a range from `start` on has come back empty although rows follow: after two of them nothing answers there. */

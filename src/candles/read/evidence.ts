@@ -7,6 +7,11 @@ const LONGEST_LAG = 5_000;
 /** After so many answers that hold it a broken row is given up. */
 const BROKEN_READS = 3;
 
+/** Where the silence ends that an answer begins with, if it does: at its first row, or its end. */
+export function firstRowOf({ candles, broken, to }: Page): number {
+  return Math.min(candles[0]?.timestamp ?? to, broken[0] ?? to);
+}
+
 /**
  * Whether a candle that an answer lacks is gone, if answers have lacked it since `missedAt`. That takes longer where the answer
  * is about the present and shows nothing newer: it may come from a machine that lags.

@@ -2,6 +2,7 @@ import type { PairstreamError } from "../../errors.js";
 import type { Intervals } from "../../timeframe.js";
 import { EARLIEST } from "./beginning.js";
 import type { CandleBook } from "./book.js";
+import { firstRowOf } from "./evidence.js";
 import type { Doubt } from "./judge.js";
 import type { Page, ReadOptions, SeriesPages, Wanted } from "./pages.js";
 import {
@@ -44,7 +45,9 @@ export class ForwardWalk {
     if (failure !== undefined) throw failure;
     const { silence, epoch } = place;
     const { from, to: end } = wanted;
-    let isConfirming = this.#waiting !== undefined && silence !== undefined;
+    // Where the first row of the one that waits is gone by then, what follows is another silence.
+    const isConfirming =
+      silence !== undefined && from <= (this.#waiting ? firstRowOf(this.#waiting) : -Infinity);
     const waiting = isConfirming || this.#waiting?.epoch !== epoch ? undefined : this.#waiting;
     if (!isConfirming) this.#waiting = undefined;
     const kept = waiting ?? this.#endAt(place, end);
@@ -53,7 +56,7 @@ export class ForwardWalk {
     for (;;) {
       const known = Math.min(end, intervals.end(this.#ends.at(-1)?.from ?? end));
       const to = isConfirming
-        ? Math.min(intervals.end(silence!.until), known)
+        ? Math.min(intervals.end(silence.until), known)
         : endOfRange(intervals, this.#stride, from, this.#pages.beginning.start ?? EARLIEST, known);
       const endAt = to < end ? undefined : wanted.endAt;
       const part = { ...wanted, to, endAt, searchUntil: end, ...limitOf(this.#stride) };
@@ -61,8 +64,7 @@ export class ForwardWalk {
       if (page === undefined || page.from > from) {
         if (page !== undefined) this.#ends.push(page);
         this.#stride = strideAfter(coveredBy(this.#stride, intervals, { from, to }), undefined);
-      } else if (isSilent(page) && page.to < end) {
-        isConfirming = false;
+      } else if (!isConfirming && isSilent(page) && page.to < end) {
         this.#stride = strideOver(this.#stride, page.to);
       } else {
         this.#failure = page.to < end ? page.failure : undefined;

@@ -2,7 +2,7 @@ import { APART, isApart } from "../../poll/apart.js";
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
 import { ANCHORS, byAnotherClock, type CandleBook, type CandleChange, dueBy, NONE_LACKING } from "./book.js";
 import { Comparison } from "./comparison.js";
-import { type BrokenRow, isGone, mayBeReadYet, mayShowSoon, readAgain } from "./evidence.js";
+import { type BrokenRow, firstRowOf, isGone, mayBeReadYet, mayShowSoon, readAgain } from "./evidence.js";
 import type { Page } from "./pages.js";
 
 /**
@@ -195,9 +195,9 @@ function anchorsAfter(
  * an answer leaves out its oldest rows. So one that shows a row from before `finalUntil` was not cut; and a series has nothing
  * before `bornAt`.
  */
-function silenceEndOf({ finalUntil }: CandleBook, { candles, broken, bornAt, to }: Page): number {
-  const first = Math.min(candles[0]?.timestamp ?? to, broken[0] ?? to);
-  return first < finalUntil || first <= (bornAt ?? finalUntil) ? finalUntil : first;
+function silenceEndOf({ finalUntil }: CandleBook, page: Page): number {
+  const first = firstRowOf(page);
+  return first < finalUntil || first <= (page.bornAt ?? finalUntil) ? finalUntil : first;
 }
 
 /**

@@ -141,7 +141,9 @@ export class SeriesPages {
     let { from, to } = wanted;
     const intervals = this.#intervals;
     const start = this.#startOf(wanted);
-    const end = () => intervals.shift(Math.max(to, anchors.at(-1) ?? to), 1);
+    /** Where the request ends that is under way. Of two that are sent to learn the time the first may be the one that is answered. */
+    let asking = to;
+    const end = () => intervals.shift(Math.max(asking, anchors.at(-1) ?? asking), 1);
     const isIn = (timestamp: number) => timestamp >= from && timestamp < to;
     const isWanted = (place: number | undefined) => place === undefined || isIn(place);
     const isStart = (instant: number) => intervals.start(instant) === instant;
@@ -162,7 +164,7 @@ export class SeriesPages {
     const walk = this.#core.walk({
       route: (cursor, now) => {
         // A request may wait for the rate limit until its range has no end in the present any more.
-        if (cursor === undefined && endAt !== undefined) to = Math.max(to, endAt(now));
+        if (cursor === undefined && endAt !== undefined) asking = Math.max(asking, endAt(now));
         // One more as its end may be counted in, and one as a full page may promise a next one.
         const limit = Math.min(MAX_LIMIT, intervals.count(start, end()) + 2) - (stale % 2);
         return ohlcvRoute({ ...this.#series, from: start, to: end(), limit, cursor });
@@ -173,7 +175,7 @@ export class SeriesPages {
         const most = mostRows(intervals.count(start, end()));
         const { page, refused } = readOhlcvBody(text, this.#series, isStart, quote, most);
         const places = refused.map(({ key }) => ({ key: key && intervals.start(key) }));
-        return { page, refused, places, served: pageFactsOf(page, places) };
+        return { page, refused, places, to: asking, served: pageFactsOf(page, places) };
       },
       next: ({ served }) => served,
       mostPages: () => mostPagesOf(intervals, start, end()),
@@ -186,6 +188,7 @@ export class SeriesPages {
         if (isDoubtful) told = toldBy(value.served);
         if (told !== undefined) break;
         first ??= { at: observedAt, epoch };
+        ({ to } = value);
         isInDoubt ||= isDoubtful;
         for (const candle of value.page.result) {
           isAscending &&= candle.timestamp >= (last ?? candle.timestamp);
@@ -199,7 +202,10 @@ export class SeriesPages {
         }
         // What lies beside the range is not asked for.
         refusal ??= value.refused.find((_, at) => isWanted(value.places[at]!.key))?.error;
-        if (value.served.rows > 0) this.beginning.noteAnswer(start, value.served.first, observedAt);
+        const { rows: served, first: earliest } = value.served;
+        const mayBeCopy = served > 0 && this.beginning.noteAnswer(start, earliest, observedAt);
+        // One of a later range shows what lies after this one, and lacks all else.
+        if (mayBeCopy && rows.some(({ timestamp }) => timestamp > end())) isUnfinished = true;
         read.push(value.served);
         // Where rows run from the newest to one before the range, all of the range has been shown, wherever the cursor leads.
         const isPast = isDescending && last !== undefined && last < start;

@@ -234,6 +234,23 @@ describe("a silence at the beginning of a range", () => {
     expect(asked.pages).toBeLessThanOrEqual(1 + CONFIRMED);
   });
 
+  it.each(["descending", "ascending", "shuffled"] as const)(
+    "costs what it is worth where the candle at its end is gone by its second answer: %s",
+    async (order) => {
+      const times = [minute(5), ...run(200, 50)];
+      const shop = archive({
+        order,
+        get times() {
+          return shop.asked.pages > 1 ? times.slice(1) : times;
+        },
+      });
+      const { got, asked } = await partsOf({ times }, minute(0), minute(800), shop);
+      expect(got).toEqual(times.slice(1));
+      // The range, its beginning twice, as the candle is missed twice, and its end where the oldest come first.
+      expect(asked.pages).toBeLessThanOrEqual(4);
+    },
+  );
+
   it("is counted by a candle that is known from before it", async () => {
     const shop = archive({ times: [minute(90), ...run(500, 100)] });
     const parts: FinalPart[] = [];

@@ -62,8 +62,13 @@ export class Shown {
     for (const timestamp of rows.keys()) this.#polled.add(timestamp);
   }
 
-  /** Takes in a page; gives whether the range that ends with it lacks a candle that was shown before. */
-  lacks({ asked: { from, to, cursor }, rows, broken, hasUnidentifiedRow, cursor: next }: Read): boolean {
+  /**
+   * Takes in a page; gives whether the range that ends with it lacks a candle that was shown before. `until`: the end of what
+   * is wanted of it; what lies between that and the end that is asked for is its margin.
+   */
+  lacks(read: Read, until = read.asked.to): boolean {
+    const { asked, rows, broken, hasUnidentifiedRow, cursor: next } = read;
+    const { from, to, cursor } = asked;
     if (cursor === undefined) this.#walk = new Set();
     for (const timestamp of [...rows.keys(), ...broken]) this.#walk.add(timestamp);
     let isLacking = false;
@@ -73,7 +78,7 @@ export class Shown {
         isLacking = true;
         this.#known.delete(timestamp);
       }
-      const polled = Math.max(...[...this.#polled].filter((timestamp) => timestamp < to));
+      const polled = Math.max(...[...this.#polled].filter((timestamp) => timestamp < until));
       if (polled > from && !this.#walk.has(polled)) {
         isLacking = true;
         // An answer that shows nothing at all does not tell that it is gone.

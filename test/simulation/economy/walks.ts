@@ -15,6 +15,8 @@ const PAGE = 1_000;
 /** A range that was thought to be sparse is left after so many candles, and then read in so many parts at most. */
 const TOO_MANY = 3_000;
 const PARTS = 8;
+/** Each range of a long silence is so many times longer than the one before. */
+const GROWTH = 8;
 /** No chain with token pairs is older. */
 export const EARLIEST = Date.UTC(2009, 0, 1);
 /** A range that somebody wants to have read. */
@@ -65,6 +67,9 @@ export async function allowWalks(
     // Nor how far back so many of them reach.
     if (Number.isFinite(walk.candles)) account.allow("probe", probe);
   }
+  const [first] = walks;
+  const own = first && intervalsOf(first.series.timeframe, first.weekStart);
+  let silentFor = 0;
   const shown = new Shown();
   const search = new Search(log, shown);
   const polled = polls.flatMap((exchange) => readOf(exchange) ?? []);
@@ -74,7 +79,17 @@ export async function allowWalks(
     const isBefore = (poll: Read) => poll.exchange.told!.order < exchange.told!.order;
     while (polled[0] !== undefined && isBefore(polled[0])) shown.notePolled(polled.shift()!);
     if (!isTold(log, read)) search.note(read);
-    if (shown.lacks(read) || isDoubtful(read) || exchange.old > 0 || isHidden(log, read))
+    const length = read.asked.to - read.asked.from;
+    if (read.served === 0 && length >= GROWTH * silentFor) {
+      if (silentFor > 0) account.allow("silence");
+      silentFor = length;
+    }
+    if (
+      shown.lacks(read, own?.shift(read.asked.to, -1)) ||
+      isDoubtful(read) ||
+      exchange.old > 0 ||
+      isHidden(log, read)
+    )
       account.allow("again");
     account.allow("again", timesUnknown(log, exchange));
     if (leadsNowhere(read)) account.allow("page");
@@ -82,10 +97,9 @@ export async function allowWalks(
   // A read that fails halfway begins anew, and takes its last answer once more.
   for (const [at, { told }] of exchanges.entries())
     if (told?.isGood === false && exchanges[at - 1]?.told?.isGood) account.allow("again");
-  const [first] = walks;
-  if (first !== undefined) {
+  if (own !== undefined) {
     const range = { from: Math.min(...walks.map(startOf)), to: Math.max(...walks.map(({ to }) => to)) };
-    account.allow("search", search.within(intervalsOf(first.series.timeframe, first.weekStart), range));
+    account.allow("search", search.within(own, range));
   }
   allowRetries(
     log,

@@ -362,6 +362,23 @@ describe("filling", () => {
     expect(await isHeldTo(lookAt(9, { rows: new Map() }))).toBe(false);
   });
 
+  it("waits for an answer more where the first one is not known to be whole", async () => {
+    const held = all.filter((minute) => minute !== HOLE);
+    const rowsOf = (...minutes: readonly number[]) =>
+      new Map(minutes.map((minute) => [at(minute), [candleOf(minute)]]));
+    const isHeldTo = async (...shown: readonly (readonly number[])[]) => {
+      const looks = shown.map((minutes, turn) => lookAt(8 + turn / 50, { rows: rowsOf(...minutes) }));
+      return (await judge({ held, fillGaps: true, looks })).breaches.includes(notFilled);
+    };
+    // It begins with a silence, and a service that gives the oldest first may have cut its end.
+    expect(await isHeldTo([0, 3], [0, 3])).toBe(false);
+    expect(await isHeldTo([0, 3], [0, 3], [0, 3])).toBe(true);
+    expect(await isHeldTo([3, 0], [3, 0])).toBe(true);
+    // Or it lacks all that was known.
+    expect(await isHeldTo([0, 3], [7], [7])).toBe(false);
+    expect(await isHeldTo([0, 3], [0, 7], [0, 7])).toBe(true);
+  });
+
   it("leaves out what could not be read", async () => {
     const broken = new Set([at(HOLE)]);
     const looks = Array.from({ length: LEFT }, (_, minute) =>

@@ -340,6 +340,10 @@ class Comparison {
       );
     }
     if (before === undefined || !isPastOver || this.#isUncertain(proof, polls)) return isSound;
+    // A service that gives the oldest first may have cut what follows its last row: the answer after one that has begun with what
+    // was known tells.
+    if (!this.#beginsWithKnown(before, polls) && isAscending(look))
+      doubted = Math.min(doubted, intervals.end(newestOf(look.rows)));
 
     // What two answers have shown since it left the window is final.
     const due = before.answeredAt - this.#context.clockTolerance - (before.received - before.sent);
@@ -383,8 +387,20 @@ class Comparison {
     const ahead = machines?.ahead ?? 0;
     const isToldApart = machines === undefined || this.#context.toleranceAt(look.order) < ahead;
     if (!isToldApart && look.answeredAt - before!.answeredAt < APART + ahead) return true;
+    // All that had shown may be gone, or cut off.
+    if (this.#knownIn(before!, polls).length > 0 && !this.#beginsWithKnown(before!, polls)) return true;
     const mayHide = this.#plan.feed.series.network !== "mainnet";
     return mayHide && polls.every(({ order, rows }) => order > before!.order || rows.size === 0);
+  }
+
+  /** The candles that an answer should show, as others that were made a second before it have shown them. */
+  #knownIn(look: Look, polls: readonly Look[]): readonly number[] {
+    const earlier = polls.filter(({ answeredAt }) => look.answeredAt - answeredAt >= APART);
+    return earlier.flatMap(({ rows }) => [...rows.keys()]).filter((timestamp) => covers(look, timestamp));
+  }
+
+  #beginsWithKnown(look: Look, polls: readonly Look[]): boolean {
+    return this.#knownIn(look, polls).some((timestamp) => look.rows.has(timestamp));
   }
 
   /** Promise 6: after trouble an answer comes within the longest wait, and from then on within two slots. */
@@ -485,6 +501,11 @@ function apart(looks: readonly Look[]): Look[] {
   for (const look of looks)
     if (others.length === 0 || look.answeredAt - others.at(-1)!.answeredAt >= APART) others.push(look);
   return others;
+}
+
+function isAscending({ rows }: Look): boolean {
+  const shown = [...rows.keys()];
+  return shown.length > 1 && shown.every((timestamp, at) => timestamp >= (shown[at - 1] ?? timestamp));
 }
 
 /** There may be more than a call can take as arguments. */

@@ -353,6 +353,35 @@ describe("a read", () => {
     expect(await breachesOf([watcher], [poll, ...repeated, closing])).toHaveLength(1);
   });
 
+  it("is held to no candle that lies in the margin of its range, as the end of that may be counted in", async () => {
+    const from = START - 20 * MINUTE;
+    const reader = { kind: "candles", feed: FEED, options: { ...SERIES, since: from } } as WatcherPlan;
+    const watcher = { ...reader, from: JOINED, until: 2 * MINUTE } as WatcherPlan;
+    const [poll, closing] = [look(JOINED), look(MINUTE + 1_000)];
+    const lacking = (shown: number) =>
+      Array.from({ length: 4 }, () => ({ ...read(from, START, [shown]), at: START + 3_000 }));
+    const whole = { ...read(from, START), at: START + 4_000 };
+    expect(await breachesOf([watcher], [poll, ...lacking(START - MINUTE), whole, closing])).toEqual([]);
+    const isShown = lacking(START - 2 * MINUTE).map((one) => ({ ...one, rows: poll.rows! }));
+    expect(await breachesOf([watcher], [poll, ...isShown, whole, closing])).toHaveLength(1);
+  });
+
+  it("may take a request for each range of a long silence, each eight times as long as the one before", async () => {
+    const options = { ...SERIES, since: { candles: 2 } };
+    const watcher = { kind: "candles", feed: FEED, options, from: JOINED, until: 2 * MINUTE } as WatcherPlan;
+    const silent = (lengths: readonly number[]) =>
+      breachesOf(
+        [watcher],
+        [
+          { ...look(JOINED), rows: [] },
+          ...lengths.map((length) => ({ ...read(START - length * MINUTE, START, []), at: START + 3_000 })),
+          look(MINUTE + 1_000),
+        ],
+      );
+    expect(await silent([1, 8, 64, 512, 4_096])).toEqual([]);
+    expect(await silent([2, 3, 4, 5, 6])).toHaveLength(1);
+  });
+
   it("may not ask for what lies between two ranges far apart", async () => {
     const hours = [START - 4_000 * MINUTE, START - 100 * MINUTE];
     const fetches = hours.map((from) => fetching(from, from + 60 * MINUTE));

@@ -1,8 +1,9 @@
 import type { Timeframe } from "../../../src/index.js";
 import { intervalsOf } from "../calendar.js";
-import { FOREIGN } from "../exchanges.js";
+import { type Exchange, FOREIGN } from "../exchanges.js";
 import { askedBy, type Read, readBody } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
+import { APART } from "./evidence.js";
 import type { Context, Monitor } from "./monitor.js";
 
 /** Those that leave a cursor which leads nowhere, or an answer that may hold one. */
@@ -92,13 +93,23 @@ function checkDropped(log: RunLog, context: Context) {
       if (read === undefined || exchange.answeredAt === undefined) continue;
       const kind = exchange.priority === "history" ? "history" : "poll";
       const isBroken = starts.some((start) => start !== false && read.broken.has(start));
-      if (key === null ? read.hasUnidentifiedRow : isBroken) made[kind].push(exchange.answeredAt);
+      if (key === null ? read.hasUnidentifiedRow : isBroken) made[kind].push(seemsMadeAt(exchange, log));
       else if (key !== null && read.rows.has(key)) made[kind] = [];
     }
     const reads = Math.max(new Set(made.history).size, new Set(made.poll).size);
     const row = key === null ? "a row" : `the row of ${new Date(key).toISOString()}`;
     if (reads < READS) context.breach(8, `${row} of ${value.url} is dropped after ${reads} reads`, at);
   }
+}
+
+/**
+ * When an answer was made, as far as can be known. Without a `Date` the copy of one that was under way for a second looks like
+ * another one.
+ */
+function seemsMadeAt({ answeredAt, old, headers }: Exchange, { exchanges }: RunLog): number {
+  const original = exchanges.find((other) => other.answeredAt === answeredAt && other.old === 0);
+  const wasSlow = original !== undefined && original.endedAt! - original.sent >= APART;
+  return headers.date === undefined && wasSlow ? answeredAt! + old : answeredAt!;
 }
 
 /** Whether a body is a sniper report: any of its fields may be missing, but not all, and it has no end of wallets. */

@@ -1,6 +1,7 @@
 import type { Candle, CandleEvent } from "../../../src/index.js";
 import { intervalsOf } from "../calendar.js";
 import { isOfPast } from "../past.js";
+import type { FeedPlan } from "../plan.js";
 import { covers, isSameCandle, type Look } from "../reads.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
 import { isFlat } from "./filling.js";
@@ -109,8 +110,14 @@ function followStay(log: RunLog, stay: StayLog, context: Parameters<Monitor>[1])
       breach(4, `is observed ${event.observedAt - serviceNow} ms in the future`);
     }
     if (options.since === undefined && context.isTrusted(order) && context.knowsTime(stay.joinedOrder)) {
-      const joined = intervals.start(context.serviceClock(stay.joined) - context.clockTolerance - 2_000);
-      if (timestamp < joined) breach(5, "is older than the interval that ran at the subscription");
+      const ranAt = (instant: number) =>
+        intervals.start(context.serviceClock(instant) - context.clockTolerance - 2_000);
+      // Where the machine's clock was set before the first page, that of the subscription is not known: all comes that the poll has.
+      const wasSet = context.clockWasSet(stay.joined, stay.events[0]!.at);
+      const first = wasSet
+        ? intervals.shift(ranAt(firstJoined(log, feed)), -revisionWindow)
+        : ranAt(stay.joined);
+      if (timestamp < first) breach(5, "is older than the interval that ran at the subscription");
     }
 
     // What is told was answered.
@@ -144,6 +151,13 @@ function followStay(log: RunLog, stay: StayLog, context: Parameters<Monitor>[1])
     }
     previous = seen;
   }
+}
+
+/** When the first one came of those who share a poll. */
+function firstJoined({ stays }: RunLog, feed: FeedPlan): number {
+  return Math.min(
+    ...stays.flatMap(({ plan, joined }) => ("feed" in plan && plan.feed === feed ? joined : [])),
+  );
 }
 
 /** The last look of the poll itself before an event. */

@@ -31,6 +31,8 @@ export interface Context {
   readonly clockTolerance: number;
   /** The same once so many exchanges have been told of: of machines whose clocks differ it knows the one behind by then. */
   toleranceAt(order: number): number;
+  /** What Dates, of whole seconds, had not told of the service's clock by then, ms. */
+  untoldAt(order: number): number;
   /** How long after the end of all trouble a feed may need until it is well again, ms. */
   graceOf(feed: FeedPlan): number;
   sniperGrace(every: number): number;

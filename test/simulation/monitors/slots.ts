@@ -17,6 +17,8 @@ const SPARE = 3;
 const UNTOLD = 1_050;
 /** What no `Date` proves is asked for so much later, ms, while the time is learned and at times after that. */
 const UNPROVEN = 1_500;
+/** Behind machines whose clocks are less than a second apart a poll comes so late, ms, as promise 11 says. */
+const NEAR_MACHINES = { apart: 1_000, late: 2_000 };
 /** Machines whose clocks differ by no more than this are waited for, ms. */
 const MACHINES = 5_000;
 /** What a look shows to be in doubt is looked at again within so long, ms, and once more. */
@@ -69,7 +71,7 @@ function watchCalm(
   const copies = calm.filter(({ old }) => old > 0).length;
   const { machines } = log.plan.world;
   // Of machines whose clocks are less than a second apart a poll may be a second late.
-  const late = machines !== undefined && machines.ahead < 1_000 ? UNTOLD : 0;
+  const late = machines !== undefined && machines.ahead < NEAR_MACHINES.apart ? UNTOLD : 0;
   const least = leastOf(slots, 2 * roundTrip(log) + late) - copies;
   if (calm.length < least - SPARE && !calm.some(({ sent }) => isHeldBack(sent)))
     breach(11, `polls ${calm.length} times for ${least} slots`, until);
@@ -77,7 +79,7 @@ function watchCalm(
   const isOdd =
     [feed.settle, feed.every].some((ms) => ms !== "close" && ms % 1_000 !== 0) ||
     log.plan.world.cache !== undefined;
-  const slack = context.clockTolerance + roundTrip(log) + (isOdd ? UNPROVEN : UNTOLD);
+  const slack = slackOf(machines?.ahead ?? 0, context.clockTolerance, isOdd) + roundTrip(log);
   let again = 0;
   for (const [at, look] of calm.entries()) {
     const reached = look.answeredAt + look.old;
@@ -103,6 +105,13 @@ function watchCalm(
 function isEarly({ answeredAt, old }: Look, slots: readonly number[]): boolean {
   const reached = answeredAt + old;
   return slots.some((slot) => answeredAt < slot && slot - reached <= UNTOLD && reached - slot <= UNTOLD);
+}
+
+/** How late a poll may be made, beside its way, where machines are so far apart and the clock is known so well, ms. */
+export function slackOf(apart: number, tolerance: number, isOdd: boolean): number {
+  const untold = tolerance + (isOdd ? UNPROVEN : UNTOLD);
+  const isNear = apart > 0 && apart < NEAR_MACHINES.apart;
+  return isNear ? Math.max(NEAR_MACHINES.late, untold) : untold;
 }
 
 /** How many polls slots take at least: one that is due while the one before may still be under way can be left out. */

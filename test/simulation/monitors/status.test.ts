@@ -40,6 +40,12 @@ interface Case {
   readonly state?: FeedStatus["state"];
   readonly looks?: readonly Partial<Look>[];
   readonly isThrottled?: Context["isThrottled"];
+  /** A poll that is due, ms after the start. */
+  readonly due?: number;
+  /** What is not told of the time, ms. */
+  readonly untold?: number;
+  /** How far one of two machines lags, ms. */
+  readonly lag?: number;
 }
 
 /** The breaches of a status that is stalled for a while in good health, and live after it or left. */
@@ -52,6 +58,9 @@ async function breachesOf({
   state = "stalled",
   looks = [],
   isThrottled = () => false,
+  due,
+  untold = 0,
+  lag = 0,
 }: Case): Promise<string[]> {
   const breaches: string[] = [];
   const stalledAt = START + CALM + from;
@@ -75,6 +84,7 @@ async function breachesOf({
     createdAt: START - 1_000_000,
     latency: { base: TRIP, spread: 0 },
     client: {},
+    replicas: lag > 0 ? { lag } : undefined,
   };
   const log = {
     plan: { world, healthyFrom: 0, feeds: [], watchers: [] },
@@ -90,7 +100,10 @@ async function breachesOf({
     answersOf: () => [],
     bornAt: () => 0,
     isThrottled,
-    newestDue: () => undefined,
+    newestDue: () => (due === undefined ? undefined : { at: START + due }),
+    untoldAt: () => untold,
+    isTrusted: () => true,
+    knowsTime: () => true,
     sleptWithin: () => false,
     clockWasSet: () => false,
     toleranceAt: () => 0,
@@ -136,6 +149,56 @@ it("lets a feed stall until a second answer lacks what the one before has shown"
   expect(await stallsFor(30_000, [before, lacking])).toEqual([]);
   expect(await stallsFor(32_000, [before, lacking])).toEqual(STALLED);
   expect(await stallsFor(30_000, [before, { ...lacking, rows: before.rows }])).toEqual(STALLED);
+  // A poll that comes sooner lacks it as well, and is no second answer: the doubt is as old as the first one.
+  const earlier = { ...lacking, received: stalledAt - 220, answeredAt: stalledAt - 220 };
+  expect(await stallsFor(30_000, [before, earlier, lacking])).toEqual([]);
+  expect(await stallsFor(31_000, [before, earlier, lacking])).toEqual(STALLED);
+});
+
+it("lets a feed begin a minute after its history has failed, whatever others are answered meanwhile", async () => {
+  const begun = { state: "starting", end: "live" } as const;
+  const starting = ["6: status 1 of 1min is starting in good health"];
+  const read = {
+    url: "http://localhost/token/devnet/pairs/pair/ohlcv?timeframe=1min&currency=usd",
+    priority: "history",
+    faults: [],
+    sent: WELL - 20_000,
+    received: WELL - 20_000,
+    endedAt: WELL - 20_000,
+    attempt: 1,
+    told: { order: 0, isGood: false, error: undefined },
+  };
+  const answered = {
+    ...read,
+    sent: WELL - 10_000,
+    received: WELL - 10_000,
+    told: { order: 1, isGood: true },
+  };
+  const beginsAfter = (stalledFor: number, told: readonly object[]) =>
+    breachesOf({ ...begun, stalledFor, told: told as readonly Partial<Exchange>[] });
+  expect(await beginsAfter(41_000, [read])).toEqual([]);
+  expect(await beginsAfter(41_000, [read, answered])).toEqual([]);
+  expect(await beginsAfter(43_000, [read, answered])).toEqual(starting);
+  expect(await beginsAfter(41_000, [answered])).toEqual(starting);
+});
+
+it("lets a feed stall for as long as a machine may lag that shows what is gone, and then lacks what has come", async () => {
+  const stalledAt = START + CALM + 60_000;
+  const rows = new Map([[START, []]]);
+  const look = { isHistory: false, asked: { from: START, to: stalledAt }, broken: new Set<number>(), rows };
+  const stallsFor = (stalledFor: number, behind: number) =>
+    breachesOf({
+      stalledFor,
+      end: "live",
+      lag: 3_000,
+      looks: [
+        { ...look, received: stalledAt + 1, answeredAt: stalledAt, asOf: stalledAt - behind },
+      ] as unknown as readonly Partial<Look>[],
+    });
+  const most = 1_000 + 2 * (3_000 + 29_900 + 2 * TRIP);
+  expect(await stallsFor(most, 3_000)).toEqual([]);
+  expect(await stallsFor(most + 1, 3_000)).toEqual(STALLED);
+  expect(await stallsFor(most, 0)).toEqual(STALLED);
 });
 
 it("wants no status that stays live after a poll whose last attempt has failed", async () => {
@@ -154,6 +217,31 @@ it("wants no status that stays live after a poll whose last attempt has failed",
   expect(
     await breachesOf({ stalledFor: 1, end: "live", told: [{ ...failed, attempt: 3 }], isThrottled }),
   ).toEqual([]);
+});
+
+it("wants a status to stall two seconds after a poll was due, and what Dates do not tell of the time", async () => {
+  const due = CALM + 50_000;
+  const look = { isHistory: false, received: START + due - 5_000, answeredAt: START + due - 5_000, order: 1 };
+  const looks = [look, { ...look, received: START + CALM + 200_000 }].map((one) => ({
+    ...one,
+    asked: {},
+    rows: new Map(),
+    broken: new Set(),
+  }));
+  const stallsAfter = (ms: number, untold: number) =>
+    breachesOf({
+      stalledFor: 1,
+      end: "left",
+      from: due - CALM + ms,
+      due,
+      untold,
+      looks: looks as unknown as readonly Partial<Look>[],
+    });
+  const isLive = "6: status 1 of 1min is live, but the poll due";
+  expect(await stallsAfter(2_000, 0)).toEqual([]);
+  expect((await stallsAfter(2_001, 0)).join()).toContain(isLive);
+  expect(await stallsAfter(2_100, 100)).toEqual([]);
+  expect((await stallsAfter(2_101, 100)).join()).toContain(isLive);
 });
 
 it("takes a candle for one that could not be known once any two answers about it were made a second apart", () => {

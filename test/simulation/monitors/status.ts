@@ -95,12 +95,14 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
       if (lacksNewestEnd(context.looksAt(plan.feed), at, doubt + period) && until - at <= doubt + period)
         continue;
       // What an answer lacks of the known is in doubt until another one, made a second later, lacks it as well.
-      const [before, newest] = context
-        .looksAt(plan.feed)
-        .filter(({ isHistory, received }) => !isHistory && received <= at)
-        .slice(-2);
-      const isLacking = newest !== undefined && lacksOlder(newest, before!.rows.keys(), newest.answeredAt);
-      if (isLacking && until - at <= APART + period + roundTrip(log)) continue;
+      const lackingSince = lacksSince(context.looksAt(plan.feed), at);
+      if (until - lackingSince <= APART + period + roundTrip(log)) continue;
+      // A machine that lags shows for so long what is gone, and lacks for as long what has come.
+      const lag = log.plan.world.replicas?.lag ?? 0;
+      const lags = ({ asOf, answeredAt, isHistory, received }: Look) =>
+        asOf < answeredAt && !isHistory && received > at - period - lag && received <= until;
+      if (context.looksAt(plan.feed).some(lags) && until - at <= APART + 2 * (lag + period + roundTrip(log)))
+        continue;
       // While a cache gives what it has, the feed is late, and that is true.
       const kept = log.plan.world.cache?.keeps ?? 0;
       const isCopy = ({ old, isHistory, received }: Look) =>
@@ -123,6 +125,14 @@ function lacksNewestEnd(looks: readonly Look[], at: number, long: number): boole
   );
   const newest = Math.max(...(late.at(-1)?.rows.keys() ?? []));
   return late.some(({ rows }) => [...rows.keys()].some((other) => other > newest));
+}
+
+/** When the first answer came that lacks what the last one by an instant lacks, and what the one before it has shown. */
+function lacksSince(looks: readonly Look[], at: number): number {
+  const polls = looks.filter(({ isHistory, received }) => !isHistory && received <= at);
+  const last = polls.at(-1);
+  const shown = polls.findLastIndex(({ rows }) => lacksOlder(last!, rows.keys(), last!.answeredAt));
+  return shown < 0 ? Number.NEGATIVE_INFINITY : polls[shown + 1]!.received;
 }
 
 /** What a user does not mind in a stretch of good health: a status that flaps for two round trips, so often. */
@@ -164,12 +174,10 @@ function isReading({ exchanges }: RunLog, { series }: FeedPlan, at: number, unti
       sent <= at + READING &&
       askedBy(url).series === `${series.pairAddress} ${series.timeframe} ${series.currency}`,
   );
-  const last = own.at(-1);
-  if (last === undefined) return false;
-  const { received = Number.POSITIVE_INFINITY, faults, told } = last;
-  const hasFailed = faults.length > 0 || told?.isGood === false;
-  const ended = Math.max(...own.map((one) => one.received ?? Number.POSITIVE_INFINITY));
-  return ended >= at - READING || (hasFailed && until - received <= LONGEST_WAIT + READING);
+  const endOf = ({ endedAt = Number.POSITIVE_INFINITY }) => endedAt;
+  // Of several who read a history one may be answered while another one waits, as what it had asked for has failed.
+  const failed = own.filter(({ faults, told }) => faults.length > 0 || told?.isGood === false).map(endOf);
+  return Math.max(...own.map(endOf)) >= at - READING || until - Math.max(...failed) <= LONGEST_WAIT + READING;
 }
 
 /** So much of the service's clock no `Date` tells, ms. */
@@ -218,7 +226,8 @@ function checkLiveness(log: RunLog, stay: StayLog, feed: FeedPlan, context: Cont
       if (!context.knowsTime(last.order)) continue;
       // A slot that a look has run past is skipped.
       if (due.at <= context.serviceClock(from)) continue;
-      if (context.serviceClock(moment) - context.toleranceAt(last.order) <= due.at + PATIENCE) continue;
+      const known = context.serviceClock(moment) - context.toleranceAt(last.order);
+      if (known - context.untoldAt(last.order) <= due.at + PATIENCE) continue;
       if (!context.isTrusted(good.find((look) => look.received >= moment)?.order ?? last.order + 1)) continue;
       context.breach(
         6,

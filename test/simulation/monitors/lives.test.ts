@@ -1,0 +1,59 @@
+import { expect, it } from "vitest";
+import type { Candle } from "../../../src/index.js";
+import type { FeedPlan } from "../plan.js";
+import type { Look } from "../reads.js";
+import type { RunLog, StayLog } from "../run-log.js";
+import { watchLives } from "./lives.js";
+import type { Context } from "./monitor.js";
+
+const START = Date.UTC(2024, 0, 1);
+const MINUTE = 60_000;
+const at = (minute: number) => START + minute * MINUTE;
+const SERIES = { network: "devnet", pairAddress: "pair", timeframe: "1min", currency: "usd" };
+
+interface Case {
+  /** The first minute that is told, to one who has come in the tenth, and gets the first page in the twentieth. */
+  readonly begins: number;
+  /** When somebody sets the machine's clock. */
+  readonly setAt?: number;
+  /** When another one has come who shares the poll. */
+  readonly sharedFrom?: number;
+}
+
+async function breachesOf({ begins, setAt, sharedFrom = 10.5 }: Case): Promise<string[]> {
+  const breaches: string[] = [];
+  const feed = { series: SERIES, every: "close", settle: 0, revisionWindow: 2, weekStart: "monday" };
+  const timestamp = at(begins);
+  const candle = { timestamp, open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 } as Candle;
+  const answeredAt = at(20);
+  const rows = new Map([[timestamp, [candle]]]);
+  const look = { isHistory: false, order: 1, answeredAt, rows, asked: { from: at(0), to: at(21) } };
+  const value = { type: "new", candle, status: "final", revision: 0, observedAt: answeredAt };
+  const plan = { kind: "candles", feed: feed as unknown as FeedPlan, options: {} };
+  const stay = { id: 1, plan, joined: at(10.5), joinedOrder: 0, events: [{ at: at(20), order: 1, value }] };
+  const stays = [stay, { ...stay, id: 2, joined: at(sharedFrom), events: [] }] as unknown as StayLog[];
+  const context: Partial<Context> = {
+    breach: (promise, what) => breaches.push(`${promise}: ${what.replace(/.*: /, "")}`),
+    looksAt: () => [look as unknown as Look],
+    answersOf: () => [look as unknown as Look],
+    serviceClock: (instant) => instant,
+    isTrusted: () => true,
+    knowsTime: () => true,
+    clockTolerance: 0,
+    toleranceAt: () => 0,
+    clockWasSet: (from, until) => setAt !== undefined && at(setAt) >= from && at(setAt) <= until,
+  };
+  await watchLives({ stays, told: [] } as unknown as RunLog, context as Context);
+  return breaches;
+}
+
+it("wants a stream to begin with its interval, and with what its poll has where a clock was set before the first page", async () => {
+  const isOlder = ["5: is older than the interval that ran at the subscription"];
+  expect(await breachesOf({ begins: 10 })).toEqual([]);
+  expect(await breachesOf({ begins: 9 })).toEqual(isOlder);
+  expect(await breachesOf({ begins: 8, setAt: 15 })).toEqual([]);
+  expect(await breachesOf({ begins: 7, setAt: 15 })).toEqual(isOlder);
+  expect(await breachesOf({ begins: 8, setAt: 5 })).toEqual(isOlder);
+  expect(await breachesOf({ begins: 4, setAt: 15, sharedFrom: 6.5 })).toEqual([]);
+  expect(await breachesOf({ begins: 3, setAt: 15, sharedFrom: 6.5 })).toEqual(isOlder);
+});
