@@ -278,9 +278,9 @@ function middle({ low, high }: Bounds): number {
  * When to send a request, by the scheduler, so that its answer comes just after `target` by the service's clock.
  *
  * If a `Date` can prove that the answer came after `target`: for the middle of the bounds while they are wide, as the
- * answer then halves them, and for their low side once they are narrow, below their high one by the shortest round trip,
- * or by 20 ms if that is more: so far clocks may drift before it comes too early. Both are half the shortest round trip early. The low bound is that
- * of an answer, which took its way back, so the request still arrives after `target`.
+ * answer then halves them, and for their low side once they are narrow, both half the shortest round trip early. The low
+ * bound is that of an answer, which took its way back, so the request still arrives after `target`. Below their high one it is
+ * by as much, or by 20 ms if that is more: so far clocks may drift before it comes too early.
  *
  * If only the bounds can prove it: safely after. If they are wide, or were not proven for long, the request goes out
  * later still, to arrive as a second begins, where its `Date` narrows them. Of two machines less than a second apart it
