@@ -106,10 +106,10 @@ function checkDropped(log: RunLog, context: Context) {
  * When an answer was made, as far as can be known. Without a `Date` the copy of one that was under way for a second looks like
  * another one.
  */
-function seemsMadeAt({ answeredAt, old, headers }: Exchange, { exchanges }: RunLog): number {
-  const original = exchanges.find((other) => other.answeredAt === answeredAt && other.old === 0);
+function seemsMadeAt({ answeredAt, old, headers }: Exchange, { told }: RunLog): number {
+  const original = told.find((other) => other.answeredAt === answeredAt && other.old === 0);
   const wasSlow = original !== undefined && original.endedAt! - original.sent >= APART;
-  return headers.date === undefined && wasSlow ? answeredAt! + old : answeredAt!;
+  return wasSlow && headers.date === undefined ? answeredAt! + old : answeredAt!;
 }
 
 /** Whether a body is a sniper report: any of its fields may be missing, but not all, and it has no end of wallets. */

@@ -13,9 +13,9 @@ export const ECONOMY_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "stretches each read back to the oldest candle that it knows",
-    file: "candles/read/judge.ts",
-    find: ".slice(-ANCHORS);",
-    replace: ".filter((_, at, { length }) => at === 0 || at >= length - ANCHORS);",
+    file: "candles/live/poll-candles.ts",
+    find: "const anchors = known.filter((anchor) => anchor > this.#costly);",
+    replace: "const anchors = (this.all = [...new Set([...(this.all ?? []), ...known])]);",
     seeds: [56, 2],
   },
   {
