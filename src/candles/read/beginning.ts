@@ -91,10 +91,11 @@ export class Beginning {
   noteAnswer(start: number, first: number, at: number): boolean {
     this.#mayBeCopy = first >= this.#answered && start < this.#answered && !isApart(at, this.#answeredAt);
     this.#answeredAt = at;
-    if (this.#mayBeCopy) return true;
-    this.#answered = Math.min(this.#answered, start);
-    if (start <= this.#hidden) this.#hidden = -Infinity;
-    return false;
+    if (!this.#mayBeCopy) {
+      this.#answered = Math.min(this.#answered, start);
+      if (start <= this.#hidden) this.#hidden = -Infinity;
+    }
+    return this.#mayBeCopy;
   }
 
   /** Takes note that a range from `start` on has come back empty although rows follow: after two of them nothing answers there. */
