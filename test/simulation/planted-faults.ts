@@ -228,8 +228,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "looks for the beginning of a series for ever",
     file: "candles/read/pages.ts",
-    find: "pause: Math.min(2 * pause, SEARCH_PAUSE.last)",
-    replace: "pause",
+    find: "pause: Math.min(Math.max(least, 2 * pause), most)",
+    replace: "pause: least",
     seeds: [7],
     hours: 3,
   },
@@ -416,7 +416,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "looks for candles of a silent pair with every poll",
     file: "candles/read/pages.ts",
-    find: "Math.abs(page.at - at) < pause) return undefined;",
+    find: "Math.abs(page.at - at) < Math.min(pause, most)) return undefined;",
     replace: "pause < 0) return undefined;",
     seeds: [7, 14],
   },

@@ -146,8 +146,9 @@ class LiveCandles {
       const end = intervals.end(at > time && at < time + EARLY ? at : time);
       return intervals.count(from, end) <= FULL_PAGE ? end : present;
     };
-    // A silence waits for a second answer, and a cache may have the first one still.
-    const stale = book.silence === undefined ? asks : Math.max(1, asks);
+    // Whoever asks for another answer than the last one asks in other words: a cache would give that again. A third time it may
+    // give the second one again, which is never older than what was told.
+    const stale = Number(asks > 0 || book.silence !== undefined);
     return { from, to: present, anchors, shown, endAt, stale };
   }
 

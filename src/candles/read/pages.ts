@@ -5,6 +5,7 @@ import { ohlcvRoute } from "../../contract/routes.js";
 import type { Span } from "../../contract/store.js";
 import { mostRows, readOhlcvBody } from "../../contract/wire.js";
 import { type AnyPairstreamError, ContractError, PairstreamError } from "../../errors.js";
+import { APART } from "../../poll/apart.js";
 import type { Intervals } from "../../timeframe.js";
 import { Beginning, type ReadOptions } from "./beginning.js";
 
@@ -15,8 +16,8 @@ export const MAX_LIMIT = 1_000;
 const MARGIN = 7;
 /** The longest range that takes one page. A full page may promise a next one without rows, so it is not full. */
 export const FULL_PAGE = MAX_LIMIT - MARGIN - 1;
-/** The pause between two searches for a series of which nothing shows, in ms: it doubles from the first to the last. */
-const SEARCH_PAUSE = { first: 60_000, last: 3_600_000 };
+/** The least and the longest pause after a search in vain, in ms: for a series that has shown candles, and for one that has not. */
+const SEARCH_PAUSE = { known: [APART, 300_000], unknown: [60_000, 3_600_000] } as const;
 
 /** What the service has answered about the range `[from, to)`, checked, and followed to its last page. */
 export interface Page {
@@ -78,7 +79,7 @@ export class SeriesPages {
   readonly #core: ClientCore;
   readonly #series: Series<Timeframe>;
   readonly #intervals: Intervals;
-  #searched = { at: -Infinity, pause: SEARCH_PAUSE.first };
+  #searched = { at: -Infinity, pause: 0 };
 
   constructor(core: ClientCore, series: Series<Timeframe>, intervals: Intervals) {
     this.#core = core;
@@ -104,8 +105,9 @@ export class SeriesPages {
   /** A range that starts before the pair's creation can come back empty although it holds candles. */
   async #search(wanted: Wanted, page: Page, options: ReadOptions): Promise<Page | undefined> {
     const isKnown = wanted.anchors.length > 0;
+    const [least, most] = SEARCH_PAUSE[isKnown ? "known" : "unknown"];
     const { at, pause } = this.#searched;
-    if (Math.abs(page.at - at) < pause) return undefined;
+    if (Math.abs(page.at - at) < Math.min(pause, most)) return undefined;
     const start = this.#startOf(wanted);
     const until = Math.max(page.to, wanted.searchUntil ?? page.to, wanted.anchors.at(-1) ?? page.to);
     // Nothing has happened yet in what is still to come.
@@ -120,7 +122,7 @@ export class SeriesPages {
     if (bornAt !== undefined && page.to <= bornAt) return { ...page, bornAt };
     // Nothing was sought where the report has told that no start as late as this one hides anything.
     if (!this.beginning.isReached(start))
-      this.#searched = { at: page.at, pause: Math.min(2 * pause, SEARCH_PAUSE.last) };
+      this.#searched = { at: page.at, pause: Math.min(Math.max(least, 2 * pause), most) };
     return this.#startOf(wanted) === start ? undefined : this.ask(wanted, options);
   }
 
