@@ -73,7 +73,7 @@ interface Case {
   readonly held?: readonly number[];
   /** Of these what it does not hold for good. */
   readonly unfinished?: readonly number[];
-  readonly order?: "oldest-first";
+  readonly order?: "oldest-first" | "newest-first" | undefined;
   /** Of these what it holds for good though the service has it no more. */
   readonly gone?: readonly number[];
   /** The questions of histories for what begins at a minute, a second apart from the first minute on, and whether they are answered. */
@@ -397,17 +397,17 @@ describe("filling", () => {
     const held = all.filter((minute) => minute !== HOLE);
     const rowsOf = (...minutes: readonly number[]) =>
       new Map(minutes.map((minute) => [at(minute), [candleOf(minute)]]));
-    const isHeldTo = async (...shown: readonly (readonly number[])[]) => {
+    const isHeldTo = async (order: Case["order"], ...shown: readonly (readonly number[])[]) => {
       const looks = shown.map((minutes, turn) => lookAt(8 + turn / 50, { rows: rowsOf(...minutes) }));
-      return (await judge({ held, fillGaps: true, looks })).breaches.includes(notFilled);
+      return (await judge({ held, fillGaps: true, looks, order })).breaches.includes(notFilled);
     };
     // It begins with a silence, and a service that gives the oldest first may have cut its end.
-    expect(await isHeldTo([0, 3], [0, 3])).toBe(false);
-    expect(await isHeldTo([0, 3], [0, 3], [0, 3])).toBe(true);
-    expect(await isHeldTo([3, 0], [3, 0])).toBe(true);
+    expect(await isHeldTo("oldest-first", [0, 3], [0, 3])).toBe(false);
+    expect(await isHeldTo("oldest-first", [0, 3], [0, 3], [0, 3])).toBe(true);
+    expect(await isHeldTo("newest-first", [3, 0], [3, 0])).toBe(true);
     // Or it lacks all that was known.
-    expect(await isHeldTo([0, 3], [7], [7])).toBe(false);
-    expect(await isHeldTo([0, 3], [0, 7], [0, 7])).toBe(true);
+    expect(await isHeldTo("newest-first", [0, 3], [7], [7])).toBe(false);
+    expect(await isHeldTo("newest-first", [0, 3], [0, 7], [0, 7])).toBe(true);
   });
 
   it("leaves out what could not be read", async () => {
@@ -468,6 +468,10 @@ describe("evidence", () => {
     expect(absent([without(9, 0, { faults })], 0)).toBe(false);
     expect(absent([without(9, 0, { faults }), without(10, 0, { faults })], 0)).toBe(true);
     expect(absent([lookAt(4), without(9, 3, { faults })], 3)).toBe(false);
+    // What a poll was shown a history has not seen.
+    const isHistory = true;
+    expect(absent([lookAt(4), without(9, 3, { faults, isHistory })], 3)).toBe(true);
+    expect(absent([lookAt(4, { isHistory }), without(9, 3, { faults, isHistory })], 3)).toBe(false);
   });
 
   it("counts a copy as a second answer only where its cache hides its age, by no more than machines' clocks differ", () => {

@@ -340,17 +340,13 @@ class Comparison {
       );
     }
     if (before === undefined || !isPastOver || this.#isUncertain(proof, polls)) return isSound;
-    // A service that gives the oldest first may have cut what follows its last row: the answer after one that has begun with what
-    // was known tells.
-    if (!this.#beginsWithKnown(before, polls) && isAscending(look))
-      doubted = Math.min(doubted, intervals.end(newestOf(look.rows)));
 
     // What two answers have shown since it left the window is final.
     const due = before.answeredAt - this.#context.clockTolerance - (before.received - before.sent);
-    const toldUntil = this.#isOpenEnded(before, polls) ? newestOf(look.rows) : Number.POSITIVE_INFINITY;
+    if (this.#isOpenEnded(before, polls)) doubted = Math.min(doubted, intervals.end(newestOf(look.rows)));
     for (const [timestamp, { status }] of known) {
       if (status === "final" || finality.leaves(timestamp) > due) continue;
-      if (timestamp >= doubted || timestamp > toldUntil) continue;
+      if (timestamp >= doubted) continue;
       if (
         status === "open" &&
         looks.some((other) => covers(other, timestamp) && isUnreadable(other, timestamp))
@@ -514,11 +510,6 @@ function apart(looks: readonly Look[]): Look[] {
   for (const look of looks)
     if (others.length === 0 || look.answeredAt - others.at(-1)!.answeredAt >= APART) others.push(look);
   return others;
-}
-
-function isAscending({ rows }: Look): boolean {
-  const shown = [...rows.keys()];
-  return shown.length > 1 && shown.every((timestamp, at) => timestamp >= (shown[at - 1] ?? timestamp));
 }
 
 /** There may be more than a call can take as arguments. */
