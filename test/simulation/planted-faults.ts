@@ -50,8 +50,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     name: "takes copies of one answer for two where a candle is missing",
     file: "candles/read/evidence.ts",
     find: "mayLag ? lag : APART",
-    replace: "mayLag ? lag : 0",
-    seeds: [19],
+    replace: "0",
+    seeds: [1, 23],
   },
   {
     name: "removes the newest candles after a second",
