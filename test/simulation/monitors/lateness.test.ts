@@ -99,3 +99,53 @@ describe("a close that is not live, 100 ms late, with nothing newer right after 
     expect(await breaches(DUE + MINUTE, DUE + MINUTE)).toEqual([]);
   });
 });
+
+it("takes what waited for a silence to be confirmed for seen by the answer that has shown it", async () => {
+  const MINUTE = 60_000;
+  const breaches = async (madeAt: number) => {
+    const found: string[] = [];
+    const at = DUE + 3_000;
+    const candle = { timestamp: START, open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 };
+    const value = { type: "new", candle, status: "open", revision: 0, live: false, series: SERIES };
+    const stay = {
+      id: 1,
+      plan: { kind: "candles", feed: FEED as FeedPlan, options: SERIES },
+      joined: START - 3_000_000,
+      events: [{ at, order: 2, value: { ...value, lateBy: 1_500, observedAt: DUE + 1_500 } }],
+    } as unknown as StayLog;
+    const world = { start: START, latency: { base: 50, spread: 0, spike: 0 } };
+    const answer = { received: at, priority: "close", old: 0 } as Exchange;
+    const log = {
+      plan: { world, healthyFrom: 0 },
+      told: [answer, answer],
+      stays: [stay],
+    } as unknown as RunLog;
+    const lookOf = (order: number, madeAt: number, from: number, to: number) =>
+      ({
+        asked: { from, to },
+        isHistory: false,
+        order,
+        madeAt,
+        old: 0,
+        received: madeAt,
+        sent: madeAt,
+      }) as Look;
+    const looks = [
+      lookOf(1, madeAt, START - 9 * MINUTE, START + 2 * MINUTE),
+      lookOf(2, at, START - 9 * MINUTE, START - 5 * MINUTE),
+    ];
+    const context: Partial<Context> = {
+      breach: (_, what) => found.push(what.replace(/.*: /, "")),
+      serviceClock: (instant) => instant,
+      looksAt: () => looks,
+      isTrusted: () => true,
+      mayBeMachine: () => false,
+      knowsTime: () => true,
+      toleranceAt: () => 0,
+    };
+    await watchLateness(log, context as Context);
+    return found.filter((what) => what.includes("is observed"));
+  };
+  expect(await breaches(DUE + 1_500)).toEqual([]);
+  expect(await breaches(DUE - 1_500)).toEqual(["is observed 3000 ms from when its answer was made"]);
+});

@@ -2,7 +2,7 @@ import type { CandleEvent } from "../../../src/index.js";
 import { type Intervals, intervalsOf } from "../calendar.js";
 import { isOfPast } from "../past.js";
 import type { FeedPlan } from "../plan.js";
-import type { Look } from "../reads.js";
+import { covers, type Look } from "../reads.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
 import { roundTrip } from "./health.js";
 import { describe } from "./lives.js";
@@ -88,7 +88,7 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
     } else if (!isFresh) {
       breach(seen, `is late by ${lateBy}, and was read ${late(observedAt)} ms after it was due`);
     } else {
-      const look = answerOf(order);
+      const look = sourceOf(seen);
       const isKnown = !context.mayBeMachine(order) && context.isTrusted(order) && look !== undefined;
       const wrong = isKnown ? Math.abs(observedAt - look.madeAt) : 0;
       // A cache tells whole seconds, too.
@@ -106,6 +106,14 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
     if (!live && lateBy <= most && !mayWait()) breach(seen, `is late by ${lateBy} alone, and not live`);
   }
   endDelivery();
+
+  /** The answer that has told of a candle: the last one, or one before that whose silence that has confirmed. */
+  function sourceOf({ order, value: { candle } }: Seen<CandleEvent>): Look | undefined {
+    const isSource = (look: Look) => !look.isHistory && covers(look, candle.timestamp);
+    const last = answerOf(order);
+    if (last === undefined || isSource(last)) return last;
+    return context.looksAt(feed).findLast((look) => look.order < order && isSource(look));
+  }
 
   function answerOf(order: number): Look | undefined {
     return context.looksAt(feed).find((one) => one.order === order && !one.isHistory);
