@@ -468,10 +468,6 @@ describe("evidence", () => {
     expect(absent([without(9, 0, { faults })], 0)).toBe(false);
     expect(absent([without(9, 0, { faults }), without(10, 0, { faults })], 0)).toBe(true);
     expect(absent([lookAt(4), without(9, 3, { faults })], 3)).toBe(false);
-    // What a poll was shown a history has not seen.
-    const isHistory = true;
-    expect(absent([lookAt(4), without(9, 3, { faults, isHistory })], 3)).toBe(true);
-    expect(absent([lookAt(4, { isHistory }), without(9, 3, { faults, isHistory })], 3)).toBe(false);
   });
 
   it("counts a copy as a second answer only where its cache hides its age, by no more than machines' clocks differ", () => {

@@ -104,11 +104,10 @@ export function wasAnswered(
   // By machines whose clocks differ a copy may seem to be that much younger where its cache hides how old it is.
   const seemsMadeAt = ({ answeredAt, old, hidesAge }: Look) =>
     answeredAt + (hidesAge ? Math.min(old, skew) : 0);
-  /** Whether histories have been shown it, and polls: a history knows of the newest final candles only that polls have been shown. */
-  const wasShown = new Set<boolean>();
+  let wasShown = false;
   let doubtful: Look | undefined;
   for (const look of about) {
-    if (look.rows.has(timestamp)) wasShown.add(look.isHistory);
+    wasShown ||= look.rows.has(timestamp);
     if (!absent.includes(look)) continue;
     if (isUnreadable(look, timestamp)) return true;
     if (isGood(look)) {
@@ -117,7 +116,7 @@ export function wasAnswered(
     }
     // What a fault has taken out of the middle of an answer cannot be told from a silence by one who has never seen it.
     const isInMiddle = [...look.rows.keys()].some((other) => other < timestamp);
-    if (isInMiddle && !wasShown.has(look.isHistory)) return true;
+    if (isInMiddle && !wasShown) return true;
     if (doubtful !== undefined && seemsMadeAt(look) - doubtful.answeredAt >= APART) return true;
     doubtful ??= look;
   }
