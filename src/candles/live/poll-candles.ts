@@ -146,8 +146,8 @@ class LiveCandles {
       const end = intervals.end(at > time && at < time + EARLY ? at : time);
       return intervals.count(from, end) <= FULL_PAGE ? end : present;
     };
-    // Whoever asks for another answer than the last one asks in other words: a cache would give that again. A third time it may
-    // give the second one again, which is never older than what was told.
+    // A cache answers the same question with the same answer. So a slot asks for a second one in other words, and for a third one
+    // in these again: by the first words that might be older than the second.
     const stale = Number(asks > 0 || book.silence !== undefined);
     return { from, to: present, anchors, shown, endAt, stale };
   }

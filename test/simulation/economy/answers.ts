@@ -24,7 +24,7 @@ export function isDoubtful({ exchange, broken, hasUnidentifiedRow }: Read): bool
 }
 
 /** Whether an answer has rows, and none of them can be read. */
-export function isUnreadable(exchange: Exchange): boolean {
+export function holdsOnlyBroken(exchange: Exchange): boolean {
   const { rows, broken, hasUnidentifiedRow } = readOf(exchange) ?? {};
   return rows?.size === 0 && (broken!.size > 0 || hasUnidentifiedRow!);
 }

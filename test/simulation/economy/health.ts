@@ -5,7 +5,7 @@ import { askedBy } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import { serviceClockOf } from "../service-time.js";
 import { isProbe, readOf, Shown } from "./answers.js";
-import { isWithin, type Span, slotsWithin, spansOf } from "./spans.js";
+import { isWithin, slotsWithin, spansOf } from "./spans.js";
 
 /** After trouble, or after somebody has joined, the clock is known by so many closings. */
 const SETTLED = 10;
@@ -28,10 +28,6 @@ export function healthOf(log: RunLog): readonly Health[] {
   const clock = serviceClockOf(log.plan.world);
   const healthyFrom = clock.at(log.plan.world.start + log.plan.healthyFrom);
   const list: Health[] = [];
-  // A machine that answers for the first time is learned as the time is.
-  const firsts = new Map<number, number>();
-  for (const { ahead, sent } of log.exchanges) firsts.set(ahead, Math.min(sent, firsts.get(ahead) ?? sent));
-  const allHeard = clock.at(Math.max(...firsts.values()));
   for (const feed of log.plan.feeds.filter(({ every }) => every === "close")) {
     const stays = log.stays.filter(({ plan }) => "feed" in plan && plan.feed === feed);
     const { pairAddress, timeframe, currency } = feed.series;
@@ -43,7 +39,7 @@ export function healthOf(log: RunLog): readonly Health[] {
     // The search for a pair that has shown no candle is counted with what the series may take in all.
     const found = asked.find((exchange) => (readOf(exchange)?.rows.size ?? 0) > 0)?.sent;
     const polls = asked.filter((exchange) => !isProbe(exchange) || exchange.sent > (found ?? exchange.sent));
-    for (const { from, until } of spansOf(log, stays).flatMap((span) => splitAt(allHeard, span))) {
+    for (const { from, until } of spansOf(log, stays)) {
       const healthy = { from: Math.max(from, healthyFrom), until };
       const slots = slotsWithin(feed, healthy).slice(SETTLED);
       const closings = slots.length - 2;
@@ -74,12 +70,4 @@ export function healthOf(log: RunLog): readonly Health[] {
     }
   }
   return list;
-}
-
-function splitAt(instant: number, { from, until }: Span): Span[] {
-  if (instant <= from || instant >= until) return [{ from, until }];
-  return [
-    { from, until: instant },
-    { from: instant, until },
-  ];
 }

@@ -7,11 +7,11 @@ import { serviceClockOf } from "../service-time.js";
 import { candlesAt } from "../truth.js";
 import type { Account } from "./allowed.js";
 import {
+  holdsOnlyBroken,
   isCutShort,
   isDoubtful,
   isOutdated,
   isProbe,
-  isUnreadable,
   leadsNowhere,
   leavesClosingOpen,
   missesPresent,
@@ -84,7 +84,7 @@ export async function allowPolls(
       if (isProbe(exchange) || (read.rows.size === 0 && passed === looked)) search.note(read);
       const before = own[at - 1];
       // Where nothing has shown yet, an answer of which nothing can be read is none.
-      const hasFailed = before && (hasFalseDate(before) || (!shown.hasAny && isUnreadable(before)));
+      const hasFailed = before && (hasFalseDate(before) || (!shown.hasAny && holdsOnlyBroken(before)));
       if (passed === looked && hasFailed && hasWaited(log, before, exchange)) {
         account.allow("retry");
         polls += 1;

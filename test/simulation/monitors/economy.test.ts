@@ -208,25 +208,6 @@ describe("a poll", () => {
     expect((await breachesOf(watch, [look(JOINED + 1), ...ofOne])).length).toBeGreaterThan(0);
   });
 
-  it("learns of another machine with its first answers, and counts the closings after that anew", async () => {
-    const asked = (ahead: (at: number) => number) =>
-      closings(34).flatMap((one, at) => {
-        const again = { ...one, at: one.at + 1_000 };
-        return at === 14 || at === 15 ? [one, { ...again, ahead: ahead(at) }] : [one];
-      });
-    const watchers = [watching(35 * MINUTE)];
-    expect(
-      await breachesOf(
-        watchers,
-        asked(() => 831),
-      ),
-    ).toEqual([]);
-    const known = asked((at) => (at === 14 ? 0 : 831)).map((one, at) =>
-      at === 0 ? { ...one, ahead: 831 } : one,
-    );
-    expect(await breachesOf(watchers, known)).toEqual(["9: sends 22 requests for 20 closings of 1min"]);
-  });
-
   it("is tried again ever later where its answers lie about the time, and no sooner", async () => {
     const [first, second] = closings(2) as [Asked, Asked];
     const lying = (by: number) =>

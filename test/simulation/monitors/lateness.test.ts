@@ -14,6 +14,17 @@ const FEED = { series: SERIES, every: "close", settle: 0, revisionWindow: 2, wee
 const DUE = START + 60_000;
 const DELAY = 9_000;
 
+const WORLD = { start: START, latency: { base: 50, spread: 0, spike: 0 } };
+/** The time is known. */
+const CERTAIN: Partial<Context> = {
+  serviceClock: (instant) => instant,
+  looksAt: () => [],
+  isTrusted: () => true,
+  mayBeMachine: () => false,
+  knowsTime: () => true,
+  toleranceAt: () => 0,
+};
+
 /** The breaches of a close, the first that its subscriber gets, which was seen at `observedAt`; the answer was so `old` by then. */
 async function breachesOf(observedAt: number, priority: string, old = 0): Promise<number> {
   let breaches = 0;
@@ -28,18 +39,12 @@ async function breachesOf(observedAt: number, priority: string, old = 0): Promis
     events: [{ at, order: 1, value: { ...value, series: SERIES } as CandleEvent }],
   } as unknown as StayLog;
   const answer = { sent: DUE + 50, received: at, priority, old } as Exchange;
-  const world = { start: START, latency: { base: 50, spread: 0, spike: 0 } };
-  const log = { plan: { world, healthyFrom: 0 }, told: [answer], stays: [stay] } as unknown as RunLog;
+  const log = { plan: { world: WORLD, healthyFrom: 0 }, told: [answer], stays: [stay] } as unknown as RunLog;
   const context: Partial<Context> = {
+    ...CERTAIN,
     breach: () => {
       breaches += 1;
     },
-    serviceClock: (instant) => instant,
-    looksAt: () => [],
-    isTrusted: () => true,
-    mayBeMachine: () => false,
-    knowsTime: () => true,
-    toleranceAt: () => 0,
   };
   await watchLateness(log, context as Context);
   return breaches;
@@ -67,18 +72,18 @@ describe("a close that is not live, 100 ms late, with nothing newer right after 
       joined: START - 3_000_000,
       events: [{ at, order, value: closedLate }],
     } as unknown as StayLog;
-    const world = { start: START, latency: { base: 50, spread: 0, spike: 0 } };
     const answer = { sent: DUE + 50, received: at, priority: "close", old: 0 } as Exchange;
-    const log = { plan: { world, healthyFrom: 0 }, told: [answer], stays: [stay] } as unknown as RunLog;
+    const log = {
+      plan: { world: WORLD, healthyFrom: 0 },
+      told: [answer],
+      stays: [stay],
+    } as unknown as RunLog;
     const look = { asked: { to }, isHistory: false, order, madeAt, old: 0, received: at, sent: DUE + 50 };
     const context: Partial<Context> = {
+      ...CERTAIN,
       breach: (_, what) => found.push(what.replace(/.*: /, "")),
-      serviceClock: (instant) => instant,
       looksAt: () => [look as unknown as Look],
-      isTrusted: () => true,
       mayBeMachine: () => true,
-      knowsTime: () => true,
-      toleranceAt: () => 0,
     };
     await watchLateness(log, context as Context);
     return found;
@@ -113,10 +118,9 @@ it("takes what waited for a silence to be confirmed for seen by the answer that 
       joined: START - 3_000_000,
       events: [{ at, order: 2, value: { ...value, lateBy: 1_500, observedAt: DUE + 1_500 } }],
     } as unknown as StayLog;
-    const world = { start: START, latency: { base: 50, spread: 0, spike: 0 } };
     const answer = { received: at, priority: "close", old: 0 } as Exchange;
     const log = {
-      plan: { world, healthyFrom: 0 },
+      plan: { world: WORLD, healthyFrom: 0 },
       told: [answer, answer],
       stays: [stay],
     } as unknown as RunLog;
@@ -135,13 +139,9 @@ it("takes what waited for a silence to be confirmed for seen by the answer that 
       lookOf(2, at, START - 9 * MINUTE, START - 5 * MINUTE),
     ];
     const context: Partial<Context> = {
+      ...CERTAIN,
       breach: (_, what) => found.push(what.replace(/.*: /, "")),
-      serviceClock: (instant) => instant,
       looksAt: () => looks,
-      isTrusted: () => true,
-      mayBeMachine: () => false,
-      knowsTime: () => true,
-      toleranceAt: () => 0,
     };
     await watchLateness(log, context as Context);
     return found.filter((what) => what.includes("is observed"));
