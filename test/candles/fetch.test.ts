@@ -46,19 +46,27 @@ describe("fetchCandles", () => {
     expect(time(again.candles.at(-1)!.timestamp)).toBe("11:59:00");
   });
 
-  it("goes over a silence in long steps, wherever the first page of it ended for want of the time", async () => {
-    const day = 86_400_000;
-    for (const silent of [1, 5, 30]) {
-      const world = new World({ start: at("12:00:30"), hasDate: true, offset: 100 * day });
-      const now = world.clock.now() + world.offset;
-      world.swapsEvery(60_000, now - 600_000, now);
-      const from = now - silent * day;
-      const { candles, outcome } = await fetched(world, { network: "devnet", from, to: now - 300_000 });
-      expect(outcome).toBe("complete");
-      expect(candles).toHaveLength(6);
-      expect(world.asked.length).toBeLessThan(20);
-    }
-  });
+  it.each([
+    ["newest-first", 1_000],
+    ["oldest-first", 1_000],
+    ["shuffled", 41],
+  ] as const)(
+    "goes over a silence in long steps where its first page ended for want of the time: %s",
+    async (order, pageSize) => {
+      const day = 86_400_000;
+      for (const silent of [1, 5, 30]) {
+        const quirks = { order, pageSize };
+        const world = new World({ start: at("12:00:30"), hasDate: true, offset: 100 * day, quirks });
+        const now = world.clock.now() + world.offset;
+        world.swapsEvery(60_000, now - 600_000, now);
+        const from = now - silent * day;
+        const { candles, outcome } = await fetched(world, { network: "devnet", from, to: now - 300_000 });
+        expect(outcome).toBe("complete");
+        expect(candles).toHaveLength(6);
+        expect(world.asked.length).toBeLessThan(20);
+      }
+    },
+  );
 
   it("counts a candle by its start: `from` and `to` inside an interval", async () => {
     const world = new World({ start: at("12:00:30") });
