@@ -48,6 +48,26 @@ it("counts them since one that a lie may have told, and leaves out copies", () =
   expect(mayBeMachineAfter([lie, ...copies, ...answers(11, 80, 300)]).at(-1)).toBe(1 + 63);
 });
 
+it("knows of a clock that was set no more than Dates have told", () => {
+  const step = { kind: "clock set", from: 150_000, until: 150_000, by: 290 } as const;
+  const before = [answerAt(0), answerAt(60_999)];
+  const after = (within: number) =>
+    knownTime([...before, ...answers(3, 20, within)], [step]).toleranceAt(2 + 20);
+  // At the very beginning of a second the clock before it was set shows the same second.
+  expect(after(100)).toBe(1 + 290);
+  expect(after(900)).toBe(1 + 100);
+});
+
+it("knows no better than a lie of less than a second until a Date contradicts it twice", () => {
+  const lie = answerAt(600, 1_000);
+  const told = [lie, ...answers(1, 20, 100), answerAt(20_000, 9_000), ...answers(21, 3, 900)];
+  const known = knownTime(told);
+  expect(told.map((_, at) => known.toleranceAt(at + 1) - 1)).toEqual([
+    ...Array.from({ length: 21 }, () => 400),
+    ...[1_300, 1_300, 0, 0],
+  ]);
+});
+
 /** Whether the time is known after each answer: when it was made, and by how much its `Date` lies, in ms. */
 function trustedAfter(...answers: readonly (readonly [at: number, lie: number])[]): boolean[] {
   const time = knownTime(answers.map(([at, lie]) => answerAt(at, lie)));

@@ -28,6 +28,8 @@ interface Ghost {
   readonly high: number;
   /** How many answers have come since one that may be its own. */
   readonly answers: number;
+  /** How many that tell the truth have contradicted it. */
+  readonly against: number;
 }
 
 /** How well the service's clock can be known, by the answers that a client has told of; `order` says how many of them. */
@@ -38,6 +40,8 @@ export class KnownTime {
   readonly #isTrusted: boolean[] = [true];
   readonly #areToldApart: boolean[] = [false];
   readonly #haveGhosts: boolean[] = [false];
+  /** How far what no Date has contradicted yet is from the truth, ms. */
+  readonly #uncontradicted: number[] = [0];
   readonly #untold: number[] = [];
 
   constructor(log: RunLog) {
@@ -66,11 +70,16 @@ export class KnownTime {
         const shown = headers.date!;
         agreeing = isTrue ? agreeing + (heard.has(shown) ? 0 : 1) : 0;
         heard.add(shown);
-        const seen = { low: shown - clock.at(received!), high: shown + 1_000 - clock.at(sent), answers: 0 };
+        const seen = {
+          low: shown - clock.at(received!),
+          high: shown + 1_000 - clock.at(sent),
+          answers: 0,
+          against: 0,
+        };
         const isSet = ({ at }: { at: number }) => at > heardAt && at < sent;
         const before = this.#steps.filter(isSet).map(({ by }) => shifted(known, by));
         ghosts = [...ghosts, ...before]
-          .map((ghost) => haunted(ghost, old > 0 ? UNKNOWN : seen))
+          .map((ghost) => haunted(ghost, old > 0 ? UNKNOWN : seen, isTrue))
           .filter(({ answers }) => answers < REMEMBERED);
         if (!isTrue) ghosts = [...ghosts, seen];
         else if (old === 0) known = common(known, seen);
@@ -84,6 +93,8 @@ export class KnownTime {
       }
       this.#isTrusted.push(agreeing >= AGREEING);
       this.#haveGhosts.push(ghosts.length > 0);
+      const uncontradicted = ghosts.filter(({ against }) => against < AGREEING);
+      this.#uncontradicted.push(Math.max(0, ...uncontradicted.map(({ low, high }) => Math.max(low, -high))));
       this.#untold.push(hasDate ? untoldBy(recent, clock.at) : 0);
       this.#areToldApart.push(plan.world.machines !== undefined && areToldApart(recent));
     }
@@ -108,9 +119,12 @@ export class KnownTime {
       1 +
       Math.abs(drift) * UNCHECKED +
       (this.#areToldApart[order]! ? Math.min(ahead, RESIDUE) : ahead) +
-      Math.min(
-        this.#unnoticed(steps),
-        Math.max(RESIDUE, this.#unnoticed(steps.filter(({ answers }) => answers < FINDING_OUT))),
+      Math.max(
+        Math.min(SMALL_STEP, this.#uncontradicted[order]!),
+        Math.min(
+          this.#unnoticed(steps),
+          Math.max(RESIDUE, this.#unnoticed(steps.filter(({ answers }) => answers < FINDING_OUT))),
+        ),
       )
     );
   }
@@ -147,21 +161,27 @@ export class KnownTime {
   }
 }
 
-const UNKNOWN: Ghost = { low: Number.NEGATIVE_INFINITY, high: Number.POSITIVE_INFINITY, answers: 0 };
+const UNKNOWN: Ghost = {
+  low: Number.NEGATIVE_INFINITY,
+  high: Number.POSITIVE_INFINITY,
+  answers: 0,
+  against: 0,
+};
 
 function shifted({ low, high }: Ghost, by: number): Ghost {
-  return { low: low + by, high: high + by, answers: 0 };
+  return { low: low + by, high: high + by, answers: 0, against: 0 };
 }
 
 function common(a: Ghost, b: Ghost): Ghost {
-  return { low: Math.max(a.low, b.low), high: Math.min(a.high, b.high), answers: 0 };
+  return { low: Math.max(a.low, b.low), high: Math.min(a.high, b.high), answers: 0, against: a.against };
 }
 
 /** A ghost after one more answer. That may be its own where it is no copy, and the two have left no room for the truth. */
-function haunted(ghost: Ghost, seen: Ghost): Ghost {
+function haunted(ghost: Ghost, seen: Ghost, isTrue: boolean): Ghost {
   const left = common(ghost, seen);
   const isOwn = seen !== UNKNOWN && left.low <= left.high && (left.low > 0 || left.high < 0);
-  return isOwn ? left : { ...ghost, answers: ghost.answers + 1 };
+  const against = ghost.against + (isTrue && left.low > left.high ? 1 : 0);
+  return isOwn ? left : { ...ghost, answers: ghost.answers + 1, against };
 }
 
 /** How far the `Date` of an answer is ahead of the clock of its machine, ms. */

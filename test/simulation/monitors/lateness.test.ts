@@ -25,8 +25,11 @@ const CERTAIN: Partial<Context> = {
   toleranceAt: () => 0,
 };
 
-/** The breaches of a close, the first that its subscriber gets, which was seen at `observedAt`; the answer was so `old` by then. */
-async function breachesOf(observedAt: number, priority: string, old = 0): Promise<number> {
+/**
+ * The breaches of a close, the first that its subscriber gets, which was seen at `observedAt`; the answer was so `old` by then,
+ * or a page of one whose first page was sent at `begun`.
+ */
+async function breachesOf(observedAt: number, priority: string, old = 0, begun = DUE + 50): Promise<number> {
   let breaches = 0;
   const at = DUE + 100 + DELAY;
   const candle = { timestamp: START, open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 };
@@ -36,10 +39,12 @@ async function breachesOf(observedAt: number, priority: string, old = 0): Promis
     id: 1,
     plan: { kind: "candles", feed: FEED as FeedPlan, options: { ...SERIES, since: START - 3_600_000 } },
     joined: START - 3_000_000,
-    events: [{ at, order: 1, value: { ...value, series: SERIES } as CandleEvent }],
+    events: [{ at, order: 2, value: { ...value, series: SERIES } as CandleEvent }],
   } as unknown as StayLog;
-  const answer = { sent: DUE + 50, received: at, priority, old } as Exchange;
-  const log = { plan: { world: WORLD, healthyFrom: 0 }, told: [answer], stays: [stay] } as unknown as RunLog;
+  const first = { url: "/ohlcv?limit=8", sent: begun, received: begun, priority, old };
+  const last = { url: "/ohlcv?limit=8&cursor=1", sent: DUE + 50, received: at, priority, old };
+  const world = { plan: { world: WORLD, healthyFrom: 0 }, stays: [stay] };
+  const log = { ...world, told: [first, last] } as unknown as RunLog;
   const context: Partial<Context> = {
     ...CERTAIN,
     breach: () => {
@@ -53,6 +58,7 @@ async function breachesOf(observedAt: number, priority: string, old = 0): Promis
 it("takes what comes with the poll's answer that has shown it for late by that answer's time", async () => {
   expect(await breachesOf(DUE + 100, "close")).toBe(0);
   expect(await breachesOf(DUE - 3_700, "close", 3_800)).toBe(0);
+  expect(await breachesOf(DUE - 3_000, "close", 0, DUE - 3_000)).toBe(0);
 });
 
 it("takes what a history hands over for late by when it comes", async () => {

@@ -149,7 +149,10 @@ function longestWay(log: RunLog, at: number): number {
 function comesWith({ at, order, value }: Seen<CandleEvent>, { told }: RunLog, context: Context): boolean {
   const answer = told[order - 1];
   if (answer?.received !== at || answer.priority === "history") return false;
-  const madeAt = context.serviceClock(answer.sent) - answer.old;
+  // It was made with the first of its pages.
+  const first = told.slice(0, order).findLast(({ url }) => url === answer.url.replace(/&cursor=.*/, ""));
+  const { sent, old } = first ?? answer;
+  const madeAt = context.serviceClock(sent) - old;
   return value.observedAt >= madeAt - context.toleranceAt(order) - DATE_ERROR;
 }
 
