@@ -12,23 +12,32 @@ interface Given {
   readonly sent: number;
   readonly took?: number;
   readonly old?: number;
+  /** Which history has asked, by where that begins; else a poll has. */
+  readonly history?: number;
+  /** Whether the row is in order. */
+  readonly isRead?: boolean;
 }
 
-/** What is broken where a row is dropped that all these answers have held broken. */
-async function breachesOf(answers: readonly Given[], hasDate: boolean): Promise<string[]> {
+const ROW = { timestamp: new Date(START).toISOString(), open: 1, high: 1, low: 1, close: 1, volume: 1 };
+
+/** What is broken where a row is dropped that all these answers have held broken, save those that could read it. */
+async function breachesOf(answers: readonly Given[], hasDate: boolean, machines?: object): Promise<string[]> {
   const breaches: string[] = [];
-  const body = JSON.stringify({ result: [{ timestamp: new Date(START).toISOString(), open: "none" }] });
-  const told = answers.map(({ sent, took = 10, old = 0 }, order) => {
+  const told = answers.map(({ sent, took = 10, old = 0, history, isRead = false }, order) => {
     const received = START + sent + took;
+    const body = JSON.stringify({ result: [isRead ? { ...ROW, swaps: 1 } : { ...ROW, open: "none" }] });
+    const priority = history === undefined ? "close" : "history";
     return {
-      ...{ url: `http://service${ROUTE}`, priority: "close", status: 200, body, faults: [] },
+      ...{ url: `http://service${ROUTE.replace("=1&", `=${history ?? 1}&`)}`, priority, hidesAge: old > 0 },
+      ...{ status: 200, body, faults: [] },
       ...{ sent: START + sent, received, endedAt: received, answeredAt: received - old, old },
       ...{ headers: { date: hasDate ? received - old : undefined }, told: { order, isGood: true } },
     };
   }) as unknown as Exchange[];
   const value = { type: "dropped", key: START, url: ROUTE };
   const activities = [{ at: START, order: told.length, value }];
-  const log = { told, exchanges: told, activities, stays: [] } as unknown as RunLog;
+  const plan = { world: { machines } };
+  const log = { plan, told, exchanges: told, activities, stays: [] } as unknown as RunLog;
   const breach: Context["breach"] = (promise, what) => breaches.push(`${promise}: ${what.slice(-15)}`);
   await watchErrors(log, { breach } as Context);
   return breaches;
@@ -44,4 +53,18 @@ it("takes no copy for another answer that holds a row broken, but of a slow one 
   expect(await breachesOf(quick, false)).toEqual(tooSoon);
   expect(await breachesOf(slow, true)).toEqual(tooSoon);
   expect(await breachesOf(slow, false)).toEqual([]);
+});
+
+it("takes a copy that hides its age for the answer of another machine, where there are two", async () => {
+  const copied = [{ sent: 0 }, { sent: 7_990 }, { sent: 9_000, old: 1_010 }];
+  expect(await breachesOf(copied, true)).toEqual(["8: d after 2 reads"]);
+  expect(await breachesOf(copied, true, { ahead: 1_800 })).toEqual([]);
+});
+
+it("counts the answers of each history by themselves", async () => {
+  const [own, other] = [{ history: 7 }, { history: 9 }];
+  const broken = [0, 2_000, 4_000].map((sent) => ({ sent, ...own }));
+  const between = { sent: 3_000, isRead: true };
+  expect(await breachesOf([...broken, { ...between, ...own }], true)).toEqual(["8: d after 0 reads"]);
+  expect(await breachesOf([...broken, { ...between, ...other }], true)).toEqual([]);
 });

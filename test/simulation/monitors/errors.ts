@@ -84,32 +84,38 @@ function checkDropped(log: RunLog, context: Context) {
     const [, timeframe] = series.split(" ") as [string, Timeframe];
     const weeks = ["monday", "thursday"] as const;
     const starts = weeks.map((week) => key !== null && intervalsOf(timeframe, week).start(key));
-    // Who reads a history knows nothing of what polls have shown, nor the other way round.
-    const made = { history: [] as number[], poll: [] as number[] };
+    // Who reads a history knows nothing of what polls have shown, nor the other way round, nor of another history.
+    const made = new Map<number | "any" | "poll", number[]>();
     for (const exchange of log.told.slice(0, order)) {
       const asked = askedBy(exchange.url);
       if (asked.series !== series || exchange.status !== 200) continue;
       const read = readBody(exchange, asked);
       if (read === undefined || exchange.answeredAt === undefined) continue;
-      const kind = exchange.priority === "history" ? "history" : "poll";
       const isBroken = starts.some((start) => start !== false && read.broken.has(start));
-      if (key === null ? read.hasUnidentifiedRow : isBroken) made[kind].push(seemsMadeAt(exchange, log));
-      else if (key !== null && read.rows.has(key)) made[kind] = [];
+      for (const reader of exchange.priority === "history"
+        ? (["any", asked.from] as const)
+        : (["poll"] as const)) {
+        const before = made.get(reader) ?? [];
+        if (key === null ? read.hasUnidentifiedRow : isBroken)
+          made.set(reader, [...before, seemsMadeAt(exchange, log)]);
+        else if (key !== null && read.rows.has(key)) made.delete(reader);
+      }
     }
-    const reads = Math.max(new Set(made.history).size, new Set(made.poll).size);
+    const reads = Math.max(0, ...[...made.values()].map((answers) => new Set(answers).size));
     const row = key === null ? "a row" : `the row of ${new Date(key).toISOString()}`;
     if (reads < READS) context.breach(8, `${row} of ${value.url} is dropped after ${reads} reads`, at);
   }
 }
 
 /**
- * When an answer was made, as far as can be known. Without a `Date` the copy of one that was under way for a second looks like
- * another one.
+ * When an answer was made, as far as can be known. A copy may look like another one: that of an answer that was under way for a
+ * second, without a `Date`; and one that hides its age, where another machine is behind.
  */
-function seemsMadeAt({ answeredAt, old, headers }: Exchange, { told }: RunLog): number {
+function seemsMadeAt({ answeredAt, old, headers, hidesAge }: Exchange, { told, plan }: RunLog): number {
   const original = told.find((other) => other.answeredAt === answeredAt && other.old === 0);
   const wasSlow = original !== undefined && original.endedAt! - original.sent >= APART;
-  return wasSlow && headers.date === undefined ? answeredAt! + old : answeredAt!;
+  const isOfMachine = hidesAge && plan.world.machines !== undefined;
+  return isOfMachine || (wasSlow && headers.date === undefined) ? answeredAt! + old : answeredAt!;
 }
 
 /** Whether a body is a sniper report: any of its fields may be missing, but not all, and it has no end of wallets. */
