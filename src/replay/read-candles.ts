@@ -75,9 +75,8 @@ function jsonOf(text: string, number: number): unknown {
   try {
     return parseJson(text);
   } catch (cause) {
-    throw new InvalidInputError(`line ${number}`, ALLOWED, `is not JSON: "${shortened(text, 40)}"`, {
-      cause,
-    });
+    const problem = /^\{.*[^}]$/s.test(text) ? "is cut off, as if what wrote it was stopped" : "is not JSON";
+    throw new InvalidInputError(`line ${number}`, ALLOWED, `${problem}: "${shortened(text, 40)}"`, { cause });
   }
 }
 

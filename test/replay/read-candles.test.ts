@@ -87,6 +87,7 @@ describe("readCandles", () => {
 
   it.each([
     ["no JSON", "{", "line 3", "is not JSON"],
+    ["a line cut off", lineOf(5).slice(0, -8), "line 3", "is cut off, as if what wrote it was stopped"],
     ["lists in lists", "[".repeat(100_000), "line 3", "is not JSON"],
     ["two on a line", `${lineOf(5)}${lineOf(6)}`, "line 3", "is not JSON"],
     ["null", "null", "line 3", "is null"],
