@@ -60,11 +60,19 @@ it("knows of a clock that was set no more than Dates have told", () => {
 
 it("knows no better than a lie of less than a second until a Date contradicts it twice", () => {
   const lie = answerAt(600, 1_000);
-  const told = [lie, ...answers(1, 20, 100), answerAt(20_000, 9_000), ...answers(21, 3, 900)];
+  const unlike = answers(21, 1, 900);
+  const told = [
+    lie,
+    ...answers(1, 20, 100),
+    answerAt(20_000, 9_000),
+    ...unlike,
+    ...unlike,
+    ...answers(22, 2, 900),
+  ];
   const known = knownTime(told);
   expect(told.map((_, at) => known.toleranceAt(at + 1) - 1)).toEqual([
     ...Array.from({ length: 21 }, () => 400),
-    ...[1_300, 1_300, 0, 0],
+    ...[1_300, 1_300, 1_300, 0, 0],
   ]);
 });
 

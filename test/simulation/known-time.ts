@@ -28,7 +28,7 @@ interface Ghost {
   readonly high: number;
   /** How many answers have come since one that may be its own. */
   readonly answers: number;
-  /** How many that tell the truth have contradicted it. */
+  /** How many that tell the truth have contradicted it, copies left out. */
   readonly against: number;
 }
 
@@ -68,7 +68,8 @@ export class KnownTime {
         const isTrue = error <= 0 && error >= -DATE_ERROR;
         const { sent, received, old, headers } = exchange;
         const shown = headers.date!;
-        agreeing = isTrue ? agreeing + (heard.has(shown) ? 0 : 1) : 0;
+        const isNews = !heard.has(shown);
+        agreeing = isTrue ? agreeing + (isNews ? 1 : 0) : 0;
         heard.add(shown);
         const seen = {
           low: shown - clock.at(received!),
@@ -79,7 +80,7 @@ export class KnownTime {
         const isSet = ({ at }: { at: number }) => at > heardAt && at < sent;
         const before = this.#steps.filter(isSet).map(({ by }) => shifted(known, by));
         ghosts = [...ghosts, ...before]
-          .map((ghost) => haunted(ghost, old > 0 ? UNKNOWN : seen, isTrue))
+          .map((ghost) => haunted(ghost, old > 0 ? UNKNOWN : seen, isTrue && isNews))
           .filter(({ answers }) => answers < REMEMBERED);
         if (!isTrue) ghosts = [...ghosts, seen];
         else if (old === 0) known = common(known, seen);
@@ -177,10 +178,10 @@ function common(a: Ghost, b: Ghost): Ghost {
 }
 
 /** A ghost after one more answer. That may be its own where it is no copy, and the two have left no room for the truth. */
-function haunted(ghost: Ghost, seen: Ghost, isTrue: boolean): Ghost {
+function haunted(ghost: Ghost, seen: Ghost, isProof: boolean): Ghost {
   const left = common(ghost, seen);
   const isOwn = seen !== UNKNOWN && left.low <= left.high && (left.low > 0 || left.high < 0);
-  const against = ghost.against + (isTrue && left.low > left.high ? 1 : 0);
+  const against = ghost.against + (isProof && left.low > left.high ? 1 : 0);
   return isOwn ? left : { ...ghost, answers: ghost.answers + 1, against };
 }
 
