@@ -114,7 +114,10 @@ export function drawFaults(
       const needsDate = kind === "wrongDate" || kind === "jumpingDate";
       if (needsDate && !world.hasDate) continue;
       const isSteady = draw.chance(0.4);
-      faults.push({ kind, ...span, rate: isSteady ? 1 : draw.between(0.05, 0.8) });
+      const rate = isSteady ? 1 : draw.between(0.05, 0.8);
+      // A copy that tells neither its age nor a Date is an answer, for all that anybody can know.
+      const isAgeless = kind === "noDate" && world.cache?.tellsAge === false;
+      if (!isAgeless) faults.push({ kind, ...span, rate });
     }
   }
   return faults.sort((a, b) => a.from - b.from);
