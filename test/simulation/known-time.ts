@@ -13,7 +13,7 @@ const RESIDUE = 100;
 /** So many answers in a row find that out. */
 const FINDING_OUT = 4;
 /** Two machines are known once so many answers of each leave no time in common by so many ms: no clock drifts as far in between. */
-const TOLD_APART = { ofEach: 4, by: 400, within: 1_800_000 };
+const TOLD_APART = { ofEach: 5, by: 400, within: 1_800_000 };
 /** A machine that has answered among so many last answers is one to go by. */
 const REMEMBERED = 64;
 
@@ -61,7 +61,7 @@ export class KnownTime {
     let known = UNKNOWN;
     let heardAt = Number.NEGATIVE_INFINITY;
     this.#untold.push(hasDate ? SECOND : 0);
-    for (const exchange of told) {
+    for (const [order, exchange] of told.entries()) {
       const error = errorOf(exchange);
       // A copy that hides its age is no other answer.
       if (error !== undefined && !exchange.hidesAge) {
@@ -97,7 +97,10 @@ export class KnownTime {
       const uncontradicted = ghosts.filter(({ against }) => against < AGREEING);
       this.#uncontradicted.push(Math.max(0, ...uncontradicted.map(({ low, high }) => Math.max(low, -high))));
       this.#untold.push(hasDate ? untoldBy(recent, clock.at) : 0);
-      this.#areToldApart.push(plan.world.machines !== undefined && areToldApart(recent));
+      const lately = told.slice(Math.max(0, order + 1 - REMEMBERED), order + 1);
+      // A copy of the machine that is ahead may pass for an answer of the one behind.
+      const areMixed = lately.some(({ hidesAge, ahead }) => hidesAge && ahead > 0);
+      this.#areToldApart.push(plan.world.machines !== undefined && !areMixed && areToldApart(recent));
     }
   }
 
