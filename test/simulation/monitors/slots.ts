@@ -1,4 +1,5 @@
 import { intervalsOf } from "../calendar.js";
+import { isProbe } from "../economy/answers.js";
 import { slotsWithin, spansOf } from "../economy/spans.js";
 import type { FeedPlan } from "../plan.js";
 import { covers, type Look, lacksOlder } from "../reads.js";
@@ -57,9 +58,9 @@ function watchCalm(
   const isDoubted = calm.map((look) => isInDoubt(look, looks, feed));
   const doubts = isDoubted.filter(Boolean).length;
   const early = calm.filter((look) => isEarly(look, slots)).length;
-  const isSilent = !looks.some(({ rows, sent }) => rows.size > 0 && sent <= from);
+  const search = searchOf(calm, !looks.some(({ rows, sent }) => rows.size > 0 && sent <= from));
   const learning = log.plan.world.machines === undefined ? Math.min(early, LEARNING) : LEARNING;
-  const most = slots.length + doubts + learning + (isSilent ? SEARCH : 0) + SPARE;
+  const most = slots.length + doubts + learning + search + SPARE;
   if (calm.length > most)
     breach(
       9,
@@ -99,6 +100,13 @@ function watchCalm(
       return;
     }
   }
+}
+
+/** How many of the looks may be for the beginning of a pair: of one that shows nothing any more, those that ask for its first rows. */
+export function searchOf(calm: readonly Pick<Look, "rows" | "url">[], hasShownNothing: boolean): number {
+  if (hasShownNothing) return SEARCH;
+  const isEmptied = calm.some((look) => look.rows.size === 0 && !isProbe(look));
+  return isEmptied ? Math.min(calm.filter(isProbe).length, SEARCH) : 0;
 }
 
 /** Whether a look came before the slot that it was for, so that it proves nothing of that: the time is still being learned. */
