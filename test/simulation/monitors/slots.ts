@@ -22,6 +22,8 @@ const UNPROVEN = 1_500;
 const NEAR_MACHINES = { apart: 1_000, late: 2_000 };
 /** Machines whose clocks differ by no more than this are waited for, ms. */
 const MACHINES = 5_000;
+/** Copies that hide their age are taken for answers of a machine that is behind by no more, ms. */
+const COPIES = 2_500;
 /** What a look shows to be in doubt is looked at again within so long, ms, and once more. */
 const LOOKS_AGAIN_WITHIN = 5_000;
 /** Whoever comes first, or again, looks at once. */
@@ -89,7 +91,9 @@ function watchCalm(
         Math.abs(slot - reached),
       ),
     );
-    if (away <= slack + (context.mayBeMachine(look.order) ? MACHINES : 0) || isHeldBack(look.sent)) continue;
+    const { order, sent } = look;
+    const behind = context.mayBeMachine(order) ? MACHINES : context.mayBeOfCopies(order) ? COPIES : 0;
+    if (away <= slack + behind || isHeldBack(sent)) continue;
     const doubted = calm
       .slice(0, at)
       .some((before, place) => isDoubted[place] && look.sent - before.received <= LOOKS_AGAIN_WITHIN);
