@@ -137,8 +137,10 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   }
   const gaps = before.machines.map((machine) => gapBetween(machine, seen));
   const drifted = before.machines.map((machine) => gapBetween(asOf(machine, received), seen));
-  const apart = Math.min(...drifted);
-  const own = drifted.indexOf(apart);
+  // What fits a machine as it is known is none of another one that would have to have drifted.
+  const fit = gaps.some((gap) => gap <= 0) ? gaps : drifted;
+  const apart = Math.min(...fit);
+  const own = fit.indexOf(apart);
   const unseen = before.machines.map((machine) => ({ ...machine, unseen: machine.unseen + 1 }));
   const isCopy = heard !== undefined && sent >= heard.received + 1_000;
   // However long nobody has looked: what is further off takes two answers.

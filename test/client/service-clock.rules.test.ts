@@ -160,6 +160,14 @@ describe("a machine", () => {
     ]);
   });
 
+  it("is not pulled along by an answer that it would have to have drifted for, and that fits another one as it is", () => {
+    const clock = learn(two, trip(2_000, { sent: 2_999_000 }));
+    expect(learn(clock, trip(1_010, { sent: 3_000_000 })).machines).toMatchObject([
+      { low: 0, high: 1_000 },
+      { low: 2_000, high: 2_010 },
+    ]);
+  });
+
   it("is forgotten after 64 answers of others, and the last one never", () => {
     let clock = two;
     const hear = (ahead: number, answers: number) => {

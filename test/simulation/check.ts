@@ -114,6 +114,7 @@ function contextOf(log: RunLog, notes: Pick<Context, "breach" | "compared">): Co
     isTrusted: (order) => time.isTrusted(order),
     knowsTime: (order) => time.knowsTime(order),
     mayBeMachine: (order) => time.mayBeMachine(order),
+    mayBeOfCopies: (order) => time.mayBeOfCopies(order),
     clockTolerance: time.clockTolerance,
     toleranceAt: (order) => time.toleranceAt(order),
     untoldAt: (order) => time.untoldAt(order),

@@ -48,6 +48,20 @@ it("counts them since one that a lie may have told, and leaves out copies", () =
   expect(mayBeMachineAfter([lie, ...copies, ...answers(11, 80, 300)]).at(-1)).toBe(1 + 63);
 });
 
+it("counts them since one that may be what copies have said that hide their age, from after their second", () => {
+  const copyAt = (made: number, old: number) =>
+    ({ ...answerAt(made, 0, old), hidesAge: true }) as unknown as Exchange;
+  const last = (told: readonly Exchange[]) => {
+    const known = knownTime(told);
+    return told.flatMap((_, at) => (known.mayBeOfCopies(at + 1) ? [at + 1] : [])).at(-1);
+  };
+  expect(last([copyAt(300, 900), ...answers(1, 80, 100)])).toBe(1 + 63);
+  // Towards the end of a second an answer fits a clock that is behind, too.
+  expect(last([copyAt(300, 900), ...answers(1, 6, 900), ...answers(7, 80, 100)])).toBe(1 + 6 + 63);
+  expect(last([copyAt(300, 600), ...answers(1, 80, 100)])).toBeUndefined();
+  expect(last([answerAt(300, 0, 900), ...answers(1, 80, 100)])).toBeUndefined();
+});
+
 it("knows of a clock that was set no more than Dates have told", () => {
   const step = { kind: "clock set", from: 150_000, until: 150_000, by: 290 } as const;
   const before = [answerAt(0), answerAt(60_999)];

@@ -40,6 +40,7 @@ export class KnownTime {
   readonly #isTrusted: boolean[] = [true];
   readonly #areToldApart: boolean[] = [false];
   readonly #haveGhosts: boolean[] = [false];
+  readonly #haveCopies: boolean[] = [false];
   /** How far what no Date has contradicted yet is from the truth, ms. */
   readonly #uncontradicted: number[] = [0];
   readonly #untold: number[] = [];
@@ -58,30 +59,34 @@ export class KnownTime {
     let recent: Exchange[] = [];
     const clock = serviceClockOf(plan.world);
     let ghosts: readonly Ghost[] = [];
+    /** What copies say that hide their age. */
+    let copies: readonly Ghost[] = [];
     let known = UNKNOWN;
     let heardAt = Number.NEGATIVE_INFINITY;
     this.#untold.push(hasDate ? SECOND : 0);
     for (const [order, exchange] of told.entries()) {
       const error = errorOf(exchange);
+      const seen = seenIn(exchange, clock.at);
+      const own = exchange.old > 0 && !exchange.hidesAge ? UNKNOWN : seen;
+      if (error !== undefined) {
+        // A copy from after its second leaves no room for the truth.
+        const isWrong = exchange.hidesAge && seen.high < 0;
+        const others = copies.map((copy) => haunted(copy, own, false));
+        copies = [...others, ...(isWrong ? [seen] : [])].filter(isRemembered);
+      }
       // A copy that hides its age is no other answer.
       if (error !== undefined && !exchange.hidesAge) {
         const isTrue = error <= 0 && error >= -DATE_ERROR;
-        const { sent, received, old, headers } = exchange;
+        const { sent, old, headers } = exchange;
         const shown = headers.date!;
         const isNews = !heard.has(shown);
         agreeing = isTrue ? agreeing + (isNews ? 1 : 0) : 0;
         heard.add(shown);
-        const seen = {
-          low: shown - clock.at(received!),
-          high: shown + 1_000 - clock.at(sent),
-          answers: 0,
-          against: 0,
-        };
         const isSet = ({ at }: { at: number }) => at > heardAt && at < sent;
         const before = this.#steps.filter(isSet).map(({ by }) => shifted(known, by));
         ghosts = [...ghosts, ...before]
-          .map((ghost) => haunted(ghost, old > 0 ? UNKNOWN : seen, isTrue && isNews))
-          .filter(({ answers }) => answers < REMEMBERED);
+          .map((ghost) => haunted(ghost, own, isTrue && isNews))
+          .filter(isRemembered);
         if (!isTrue) ghosts = [...ghosts, seen];
         else if (old === 0) known = common(known, seen);
         heardAt = sent;
@@ -94,6 +99,7 @@ export class KnownTime {
       }
       this.#isTrusted.push(agreeing >= AGREEING);
       this.#haveGhosts.push(ghosts.length > 0);
+      this.#haveCopies.push(copies.length > 0);
       const uncontradicted = ghosts.filter(({ against }) => against < AGREEING);
       this.#uncontradicted.push(Math.max(0, ...uncontradicted.map(({ low, high }) => Math.max(low, -high))));
       this.#untold.push(hasDate ? untoldBy(recent, clock.at) : 0);
@@ -143,7 +149,12 @@ export class KnownTime {
     return this.#haveGhosts[order]! || this.#stepsBefore(order).some(({ answers }) => answers < REMEMBERED);
   }
 
-  /** The same at its worst. */
+  /** The same of what copies say that hide their age. */
+  mayBeOfCopies(order: number): boolean {
+    return this.#haveCopies[order]!;
+  }
+
+  /** How far it may be wrong at its worst, ms. */
   get clockTolerance(): number {
     const { machines } = this.#log.plan.world;
     return 1 + (machines?.ahead ?? 0) + this.#unnoticed(this.#steps);
@@ -171,6 +182,16 @@ const UNKNOWN: Ghost = {
   answers: 0,
   against: 0,
 };
+
+function isRemembered({ answers }: Ghost): boolean {
+  return answers < REMEMBERED;
+}
+
+/** What the `Date` of an answer says, if that was made between its request and its end. */
+function seenIn({ sent, received, headers }: Exchange, serviceAt: (at: number) => number): Ghost {
+  const shown = headers.date ?? Number.NaN;
+  return { ...UNKNOWN, low: shown - serviceAt(received!), high: shown + SECOND - serviceAt(sent) };
+}
 
 function shifted({ low, high }: Ghost, by: number): Ghost {
   return { low: low + by, high: high + by, answers: 0, against: 0 };

@@ -1,6 +1,6 @@
 import type { Candle } from "../../../src/index.js";
 import type { Intervals } from "../calendar.js";
-import { asksFor, covers, isSameCandle, isUnreadable, type Look } from "../reads.js";
+import { asksFor, covers, isSameCandle, isUnreadable, type Look, lacksOlder } from "../reads.js";
 
 /** Two answers are two only if the service made them so far apart, ms. */
 export const APART = 1_000;
@@ -121,4 +121,50 @@ export function wasAnswered(
     doubtful ??= look;
   }
   return false;
+}
+
+/** Whether the last look lacks the newest candles that a look has shown since `long` ms before. */
+export function lacksNewestEnd(looks: readonly Look[], at: number, long: number): boolean {
+  const late = looks.filter(
+    ({ isHistory, received }) => !isHistory && received <= at && received > at - long,
+  );
+  const newest = Math.max(...(late.at(-1)?.rows.keys() ?? []));
+  return late.some(({ rows }) => [...rows.keys()].some((other) => other > newest));
+}
+
+/** What is missing at an instant of what polls have shown. */
+export interface Lack {
+  /** When the first answer came that lacks it. */
+  readonly since: number;
+  /** How many candles were final by then, where it lacks all of them that it was asked for; else 0. */
+  readonly finals: number;
+  /** Whether no answer has shown anything from then on, until the end of a stretch. */
+  readonly isOfAll: boolean;
+}
+
+/** What the last answer by an instant lacks, and the one before it has shown. */
+export function lackAt(
+  looks: readonly Look[],
+  at: number,
+  until: number,
+  finalUntil: (look: Look) => number,
+): Lack {
+  const all = looks.filter(({ isHistory }) => !isHistory);
+  const polls = all.filter(({ received }) => received <= at);
+  const last = polls.at(-1);
+  const shown = polls.findLastIndex(({ rows }) => lacksOlder(last!, rows.keys(), last!.answeredAt));
+  if (shown < 0) return { since: Number.NEGATIVE_INFINITY, finals: 0, isOfAll: false };
+  const [before, first] = [polls[shown]!, polls[shown + 1]!];
+  const isFinal = (timestamp: number) => timestamp < finalUntil(before);
+  const finals = [...before.rows.keys()].filter(
+    (timestamp) => isFinal(timestamp) && covers(first, timestamp),
+  );
+  const lacksEach = finals.every((timestamp) => lacksOlder(first, [timestamp], first.answeredAt));
+  const known = new Set(polls.slice(0, shown + 1).flatMap(({ rows }) => [...rows.keys()].filter(isFinal)));
+  const next = all.filter(({ received }) => received >= first.received && received < until);
+  return {
+    since: first.received,
+    finals: lacksEach && finals.length > 0 ? known.size : 0,
+    isOfAll: next.every(({ rows }) => rows.size === 0),
+  };
 }

@@ -6,7 +6,8 @@ import type { Context } from "./monitor.js";
 
 /**
  * What is said of the clock's jumps, each at the answer of that number; `lies`: the numbers of those with a false `Date`,
- * `copies`: of those from a cache, `setAt`: when the machine's clock was set.
+ * `copies`: of those from a cache, `setAt`: when the machine's clock was set,
+ * `perSecond`: how many of them have the same `Date`.
  */
 function breaches(
   answers: number,
@@ -14,12 +15,13 @@ function breaches(
   jumps: readonly number[],
   copies: readonly number[] = [],
   setAt = Number.NaN,
+  perSecond = 1,
 ): string[] {
   const found: string[] = [];
   const told = Array.from({ length: answers }, (_, at) => ({
     sent: 1_000 * at,
     old: copies.includes(at) ? 500 : 0,
-    headers: { date: 0 },
+    headers: { date: Math.floor(at / perSecond) },
     faults: lies.includes(at) ? ["wrongDate"] : [],
   }));
   const activities = jumps.map((order) => ({
@@ -53,4 +55,9 @@ it("finds the cause of a jump before as many copies as there are", () => {
   const copies = Array.from({ length: 12 }, (_, at) => 10 + at);
   expect(breaches(40, [], [23], copies, 9_500)).toEqual([]);
   expect(breaches(40, [], [23], [], 9_500)).toEqual([JUMP]);
+});
+
+it("finds the cause of a jump before as many answers of one second as there are", () => {
+  expect(breaches(40, [], [20], [], 500, 20)).toEqual([]);
+  expect(breaches(40, [], [20], [], 500)).toEqual([JUMP]);
 });

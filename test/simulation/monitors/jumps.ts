@@ -1,9 +1,9 @@
-import { hasFalseDate } from "../exchanges.js";
+import { type Exchange, hasFalseDate } from "../exchanges.js";
 import type { Monitor } from "./monitor.js";
 
 /**
- * A cause shows in one of so many last answers with a `Date`: a jump takes two of them, and the way back as many again. What a
- * cache gives once more shows none.
+ * A cause shows in one of the last answers with a `Date`, those of so many seconds: a jump takes two of them, and the way back as
+ * many again. What a cache gives once more shows none, and an answer of a second that was heard before may be a copy.
  */
 const RECENT = 8;
 
@@ -15,8 +15,8 @@ export const watchJumps: Monitor = ({ told, activities }, context) => {
     if (value.type !== "clock" || !value.jumped) continue;
     // The answer by which it jumps is told of right after.
     const heard = told.slice(0, order + 1).filter(({ headers }) => headers.date !== undefined);
-    const recent = heard.slice(-RECENT);
-    const made = heard.filter(({ old }) => old === 0).slice(-RECENT);
+    const recent = lastOf(heard);
+    const made = lastOf(heard.filter(({ old }) => old === 0));
     // A copy was made by the machine's clock as it was then.
     const first = Math.min(at, ...[...recent, ...made].map(({ sent, old }) => sent - old));
     const isWayBack = isOfLie;
@@ -26,3 +26,10 @@ export const watchJumps: Monitor = ({ told, activities }, context) => {
     return;
   }
 };
+
+/** The last answers, of so many seconds. */
+function lastOf(heard: readonly Exchange[]): readonly Exchange[] {
+  const seconds = new Set<number | undefined>();
+  const first = heard.findLastIndex(({ headers }) => seconds.add(headers.date).size > RECENT);
+  return heard.slice(first + 1);
+}

@@ -155,3 +155,31 @@ it("takes what waited for a silence to be confirmed for seen by the answer that 
   expect(await breaches(DUE + 1_500)).toEqual([]);
   expect(await breaches(DUE - 1_500)).toEqual(["is observed 3000 ms from when its answer was made"]);
 });
+
+it("takes an older copy for observed when it was made, or when the newest answer before it was", async () => {
+  const breaches = async (observedAt: number) => {
+    const found: string[] = [];
+    const at = DUE + 20_000;
+    const candle = { timestamp: DUE, open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 };
+    const value = { type: "updated", candle, status: "open", revision: 3, live: true, lateBy: 0 };
+    const stay = {
+      id: 1,
+      plan: { kind: "candles", feed: FEED as FeedPlan, options: SERIES },
+      joined: START - 3_000_000,
+      events: [{ at, order: 3, value: { ...value, series: SERIES, observedAt } }],
+    } as unknown as StayLog;
+    const answer = { received: at, priority: "refresh", old: 0 } as Exchange;
+    const told = [answer, answer, answer];
+    const log = { plan: { world: WORLD, healthyFrom: 0 }, told, stays: [stay] } as unknown as RunLog;
+    const asked = { from: START, to: DUE + 120_000 };
+    const lookOf = (order: number, madeAt: number) =>
+      ({ asked, isHistory: false, order, madeAt, old: 0, received: at, sent: at }) as Look;
+    const looks = [lookOf(1, DUE + 5_000), lookOf(2, DUE + 15_000), lookOf(3, DUE + 5_000)];
+    const breach = (_: number, what: string) => found.push(what.replace(/.*: /, ""));
+    await watchLateness(log, { ...CERTAIN, breach, looksAt: () => looks } as Context);
+    return found;
+  };
+  expect(await breaches(DUE + 5_000)).toEqual([]);
+  expect(await breaches(DUE + 15_000)).toEqual([]);
+  expect(await breaches(DUE + 10_000)).toEqual(["is observed 5000 ms from when its answer was made"]);
+});

@@ -90,7 +90,7 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
     } else {
       const look = sourceOf(seen);
       const isKnown = !context.mayBeMachine(order) && context.isTrusted(order) && look !== undefined;
-      const wrong = isKnown ? Math.abs(observedAt - look.madeAt) : 0;
+      const wrong = isKnown ? Math.min(...madeBy(look).map((madeAt) => Math.abs(observedAt - madeAt))) : 0;
       // A cache tells whole seconds, too.
       const untold = GUESS + (look !== undefined && look.old > 0 ? GUESS : 0) + hidden;
       if (look !== undefined && wrong > untold + context.toleranceAt(order) + look.received - look.sent)
@@ -113,6 +113,12 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
     const last = answerOf(order);
     if (last === undefined || isSource(last)) return last;
     return context.looksAt(feed).findLast((look) => look.order < order && isSource(look));
+  }
+
+  /** When the answer was made, and the newest one before it: the time of what is known never goes back. */
+  function madeBy({ madeAt, order }: Look): readonly number[] {
+    const before = context.looksAt(feed).filter((one) => !one.isHistory && one.order < order);
+    return [madeAt, Math.max(madeAt, ...before.map((one) => one.madeAt))];
   }
 
   function answerOf(order: number): Look | undefined {

@@ -27,6 +27,8 @@ export interface Context {
   knowsTime(order: number): boolean;
   /** Whether it may take what a lie said, or the clock before it was set, for another machine that has answered of late. */
   mayBeMachine(order: number): boolean;
+  /** The same of what copies say that hide their age. */
+  mayBeOfCopies(order: number): boolean;
   /** How far a client may be wrong about the service's clock, ms. */
   readonly clockTolerance: number;
   /** The same once so many exchanges have been told of: of machines whose clocks differ it knows the one behind by then. */

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { leastOf, slackOf } from "./slots.js";
+import { leastOf, searchOf, slackOf } from "./slots.js";
 
 it("wants a poll for each slot that comes once the one before is surely answered", () => {
   const slots = [0, 447, 894, 1_000, 1_447, 1_894, 2_000];
@@ -16,4 +16,18 @@ it("lets polls come two seconds late behind machines whose clocks are less than 
   expect(slackOf(0, 1, false)).toBe(1_051);
   expect(slackOf(1_000, 1_001, false)).toBe(2_051);
   expect(slackOf(1_000, 1, true)).toBe(1_501);
+});
+
+it("takes what asks for the first rows of a pair that shows none any more for a search", () => {
+  const look = (limit: number, rows: number) => ({
+    url: `/ohlcv?limit=${limit}`,
+    rows: new Map(Array.from({ length: rows }, (_, at) => [at, []])),
+  });
+  const probes = [look(2, 0), look(2, 0)];
+  expect(searchOf([look(7, 1), look(7, 0), ...probes], false)).toBe(2);
+  // As long as it shows some there is nothing to look for.
+  expect(searchOf([look(7, 1), ...probes], false)).toBe(0);
+  expect(searchOf([look(7, 0), ...Array.from({ length: 20 }, () => probes).flat()], false)).toBe(25);
+  // What it shows first may come with any of them.
+  expect(searchOf([look(7, 0)], true)).toBe(25);
 });

@@ -1,4 +1,5 @@
 import { intervalsOf } from "../calendar.js";
+import { isProbe } from "../economy/answers.js";
 import { slotsWithin, spansOf } from "../economy/spans.js";
 import type { FeedPlan } from "../plan.js";
 import { covers, type Look, lacksOlder } from "../reads.js";
@@ -21,6 +22,8 @@ const UNPROVEN = 1_500;
 const NEAR_MACHINES = { apart: 1_000, late: 2_000 };
 /** Machines whose clocks differ by no more than this are waited for, ms. */
 const MACHINES = 5_000;
+/** Copies that hide their age are taken for answers of a machine that is behind by no more, ms. */
+const COPIES = 2_500;
 /** What a look shows to be in doubt is looked at again within so long, ms, and once more. */
 const LOOKS_AGAIN_WITHIN = 5_000;
 /** Whoever comes first, or again, looks at once. */
@@ -57,9 +60,9 @@ function watchCalm(
   const isDoubted = calm.map((look) => isInDoubt(look, looks, feed));
   const doubts = isDoubted.filter(Boolean).length;
   const early = calm.filter((look) => isEarly(look, slots)).length;
-  const isSilent = !looks.some(({ rows, sent }) => rows.size > 0 && sent <= from);
+  const search = searchOf(calm, !looks.some(({ rows, sent }) => rows.size > 0 && sent <= from));
   const learning = log.plan.world.machines === undefined ? Math.min(early, LEARNING) : LEARNING;
-  const most = slots.length + doubts + learning + (isSilent ? SEARCH : 0) + SPARE;
+  const most = slots.length + doubts + learning + search + SPARE;
   if (calm.length > most)
     breach(
       9,
@@ -88,7 +91,9 @@ function watchCalm(
         Math.abs(slot - reached),
       ),
     );
-    if (away <= slack + (context.mayBeMachine(look.order) ? MACHINES : 0) || isHeldBack(look.sent)) continue;
+    const { order, sent } = look;
+    const behind = context.mayBeMachine(order) ? MACHINES : context.mayBeOfCopies(order) ? COPIES : 0;
+    if (away <= slack + behind || isHeldBack(sent)) continue;
     const doubted = calm
       .slice(0, at)
       .some((before, place) => isDoubted[place] && look.sent - before.received <= LOOKS_AGAIN_WITHIN);
@@ -99,6 +104,13 @@ function watchCalm(
       return;
     }
   }
+}
+
+/** How many of the looks may be for the beginning of a pair: of one that shows nothing any more, those that ask for its first rows. */
+export function searchOf(calm: readonly Pick<Look, "rows" | "url">[], hasShownNothing: boolean): number {
+  if (hasShownNothing) return SEARCH;
+  const isEmptied = calm.some((look) => look.rows.size === 0 && !isProbe(look));
+  return isEmptied ? Math.min(calm.filter(isProbe).length, SEARCH) : 0;
 }
 
 /** Whether a look came before the slot that it was for, so that it proves nothing of that: the time is still being learned. */

@@ -96,6 +96,7 @@ async function breachesOf({
     breach: (promise, what) => breaches.push(`${promise}: ${what.replace(/( for \d+ ms)?:.*/, "")}`),
     serviceClock: (at) => at,
     clockTolerance: 0,
+    changeableFrom: (_, at) => at - 120_000,
     looksAt: () => looks as readonly Look[],
     answersOf: () => [],
     bornAt: () => 0,
@@ -153,6 +154,28 @@ it("lets a feed stall until a second answer lacks what the one before has shown"
   const earlier = { ...lacking, received: stalledAt - 220, answeredAt: stalledAt - 220 };
   expect(await stallsFor(30_000, [before, earlier, lacking])).toEqual([]);
   expect(await stallsFor(31_000, [before, earlier, lacking])).toEqual(STALLED);
+});
+
+it("lets a feed stall for a second round where an answer lacks all that is final, and until one shows something of a known pair", async () => {
+  const stalledAt = START + CALM + 60_000;
+  const minute = (count: number) => stalledAt - count * 60_000;
+  const look = { isHistory: false, asked: { from: START, to: stalledAt }, broken: new Set<number>() };
+  const lookOf = (received: number, minutes: readonly number[]) => {
+    const rows = new Map(minutes.map((count) => [minute(count), []]));
+    return { ...look, rows, received, answeredAt: received };
+  };
+  const stallsFor = (stalledFor: number, looks: readonly object[]) =>
+    breachesOf({ stalledFor, end: "live", looks: looks as readonly Partial<Look>[] });
+  const known = lookOf(stalledAt - 1_000, [6, 5, 4, 3, 1]);
+  const lacking = lookOf(stalledAt, [1]);
+  expect(await stallsFor(62_000, [known, lacking])).toEqual([]);
+  expect(await stallsFor(63_000, [known, lacking])).toEqual(STALLED);
+  expect(await stallsFor(62_000, [known, lookOf(stalledAt, [6, 1])])).toEqual(STALLED);
+  const nothing = [lookOf(stalledAt, []), lookOf(stalledAt + 60_000, [])];
+  expect(await stallsFor(120_000, [known, ...nothing])).toEqual([]);
+  expect(await stallsFor(120_000, [known, nothing[0]!, lookOf(stalledAt + 60_000, [1])])).toEqual(STALLED);
+  // Of a pair that has shown less, what is gone is believed to be.
+  expect(await stallsFor(120_000, [lookOf(stalledAt - 1_000, [6, 5, 4, 1]), ...nothing])).toEqual(STALLED);
 });
 
 it("lets a feed begin a minute after its history has failed, whatever others are answered meanwhile", async () => {

@@ -3,11 +3,11 @@ import { intervalsOf } from "../calendar.js";
 import { slotsAbout } from "../check.js";
 import { type Span, spansWithin, withoutSpan } from "../coverage.js";
 import type { FeedPlan } from "../plan.js";
-import { askedBy, asksFor, covers, isUnreadable, type Look, lacksOlder } from "../reads.js";
+import { askedBy, asksFor, covers, isUnreadable, type Look } from "../reads.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
 import { isAnotherAnswer } from "./deletion.js";
-import { APART, NEWEST_END } from "./evidence.js";
+import { APART, lackAt, lacksNewestEnd, NEWEST_END } from "./evidence.js";
 import { affordsPolls, recoveryOf, roundTrip } from "./health.js";
 import { foundAt, pollKeyOf, waits } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";
@@ -94,9 +94,14 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
       const doubt = Math.max(NEWEST_END, end(now) - now);
       if (lacksNewestEnd(context.looksAt(plan.feed), at, doubt + period) && until - at <= doubt + period)
         continue;
-      // What an answer lacks of the known is in doubt until another one, made a second later, lacks it as well.
-      const lackingSince = lacksSince(context.looksAt(plan.feed), at);
-      if (until - lackingSince <= APART + period + roundTrip(log)) continue;
+      // What an answer lacks of the known is in doubt until another one, made a second later, lacks it as well. What is final goes
+      // first where all of that is gone, and then what is not.
+      const finalUntil = ({ answeredAt }: Look) => context.changeableFrom(plan.feed, answeredAt);
+      const lack = lackAt(context.looksAt(plan.feed), at, until, finalUntil);
+      const rounds = lack.finals > 0 ? 2 : 1;
+      if (until - lack.since <= rounds * (APART + period + roundTrip(log))) continue;
+      // Of a pair that is well known nothing goes as long as nothing at all shows.
+      if (lack.finals >= WELL_KNOWN && lack.isOfAll) continue;
       // A machine that lags shows for so long what is gone, and lacks for as long what has come.
       const lag = log.plan.world.replicas?.lag ?? 0;
       const lags = ({ asOf, answeredAt, isHistory, received }: Look) =>
@@ -118,23 +123,8 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
   }
 }
 
-/** Whether the last look lacks the newest candles that a look has shown since `long` ms before. */
-function lacksNewestEnd(looks: readonly Look[], at: number, long: number): boolean {
-  const late = looks.filter(
-    ({ isHistory, received }) => !isHistory && received <= at && received > at - long,
-  );
-  const newest = Math.max(...(late.at(-1)?.rows.keys() ?? []));
-  return late.some(({ rows }) => [...rows.keys()].some((other) => other > newest));
-}
-
-/** When the first answer came that lacks what the last one by an instant lacks, and what the one before it has shown. */
-function lacksSince(looks: readonly Look[], at: number): number {
-  const polls = looks.filter(({ isHistory, received }) => !isHistory && received <= at);
-  const last = polls.at(-1);
-  const shown = polls.findLastIndex(({ rows }) => lacksOlder(last!, rows.keys(), last!.answeredAt));
-  return shown < 0 ? Number.NEGATIVE_INFINITY : polls[shown + 1]!.received;
-}
-
+/** A pair with so many final candles is not believed to have none any more. */
+const WELL_KNOWN = 4;
 /** What a user does not mind in a stretch of good health: a status that flaps for two round trips, so often. */
 const MOST_FLAPS = 1;
 
