@@ -56,10 +56,10 @@ export async function* readForward(
   if (begin < EARLIEST) await pages.beginning.learnCreation(serviceNow(core), options);
   for (let end = until(); book.finalUntil < end; end = until()) {
     const { finalUntil: from, anchors } = book;
-    const answer = await walk.next(book, { from, to: end, anchors, stale }, options);
-    onAnswer?.(answer.at);
-    const [held, page] = heldTo(known, book, answer);
-    const judgement = await judgedWithLosses(pages, rules, held, page, query, options);
+    let page = await walk.next(book, { from, to: end, anchors, stale }, options);
+    onAnswer?.(page.at);
+    [book, page] = heldTo(known, book, page);
+    const judgement = await judgedWithLosses(pages, rules, book, page, query, options);
     const { changes, doubt, isGone } = judgement;
     if (isGone) known = [];
     book = judgement.book;
