@@ -353,6 +353,15 @@ describe("what a subscriber is held to", () => {
     const silent = lookAt(7.96, { rows: new Map() });
     const begun = { ...given, ...ascending, unfinished: [4], looks: [silent, ...looks.slice(1)] };
     expect(await isBroken(4, begun)).toBe(false);
+    // Nor does one for which the silence before that had not settled.
+    const early = (minute: number) => {
+      const ask = { ...lookAt(9).asked, from: at(0) };
+      return lookAt(minute, { asked: ask, rows: new Map([[at(3), [candleOf(3)]]]) });
+    };
+    const later = [early(7.98), early(8)];
+    const late = { ...given, ...ascending, since: at(2), unfinished: [4] };
+    expect(await isBroken(4, { ...late, looks: [early(2.9), ...later] })).toBe(false);
+    expect(await isBroken(4, { ...late, looks: [early(3.1), ...later] })).toBe(true);
   });
 
   it("is read again within two slots", async () => {
