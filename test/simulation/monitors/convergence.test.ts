@@ -477,6 +477,19 @@ describe("evidence", () => {
     expect(absent([without(9, 0, { faults })], 0)).toBe(false);
     expect(absent([without(9, 0, { faults }), without(10, 0, { faults })], 0)).toBe(true);
     expect(absent([lookAt(4), without(9, 3, { faults })], 3)).toBe(false);
+    // A history has seen what histories were shown, and of polls the four newest that were final.
+    const isHistory = true;
+    const shown = (...minutes: number[]) =>
+      new Map(minutes.map((minute) => [at(minute), [candleOf(minute)]] as const));
+    const past = lookAt(20, { rows: shown(0, 4, 5, 6), faults, isHistory });
+    const poll = (minute: number, given: Partial<Look> = {}) =>
+      lookAt(minute, { rows: shown(0, 3, 4, 5, 6), ...given });
+    expect(absent([poll(9), past], 3)).toBe(false);
+    expect(absent([poll(12, { rows: shown(0, 3, 4, 5, 6, 7) }), past], 3)).toBe(true);
+    expect(absent([poll(12, { rows: shown(0, 3, 4, 5, 6, 7), isHistory }), past], 3)).toBe(false);
+    expect(absent([poll(9, { faults }), past], 3)).toBe(true);
+    expect(absent([poll(5), past], 3)).toBe(true);
+    expect(absent([past, poll(21)], 3)).toBe(true);
   });
 
   it("counts a copy as a second answer only where its cache hides its age, by no more than machines' clocks differ", () => {
