@@ -460,6 +460,7 @@ describe("evidence", () => {
     leaves: (timestamp: number) => timestamp + 3 * MINUTE,
     tolerance: 0,
     skew: 0,
+    hasDate: true,
     bornAt: Number.NEGATIVE_INFINITY,
     isGood: isClean,
   };
@@ -504,6 +505,19 @@ describe("evidence", () => {
     expect(isExcused(copy({}), 400)).toBe(false);
     expect(isExcused(copy({ old: 400 }), 600)).toBe(false);
     expect(isExcused(copy({ hidesAge: false }), 600)).toBe(false);
+  });
+
+  it("counts a copy as a second answer where the first took a second, and had no Date", () => {
+    const faults = ["dropped"];
+    const isExcused = (took: number, hasDate: boolean, old: number) => {
+      const first = without(9, 0, { faults, sent: at(9) - took });
+      const copy = without(9, 0, { faults, old });
+      return wasAnswered([first, copy], at(0), undefined, { ...finality, hasDate });
+    };
+    expect(isExcused(1_000, false, 3_000)).toBe(true);
+    expect(isExcused(999, false, 3_000)).toBe(false);
+    expect(isExcused(1_000, true, 3_000)).toBe(false);
+    expect(isExcused(1_000, false, 0)).toBe(false);
   });
 
   it("counts a broken row of the pair's first interval where the range begins with that", () => {

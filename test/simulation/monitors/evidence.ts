@@ -70,6 +70,8 @@ export interface Finality {
   readonly tolerance: number;
   /** How far the clocks of two machines are apart, ms; 0 where there is one. */
   readonly skew: number;
+  /** Whether answers have a `Date`. */
+  readonly hasDate: boolean;
   /** The pair's first interval: a range may begin with that one, without an interval before it. */
   readonly bornAt: number;
   /** Whether an answer says what the service has. */
@@ -81,7 +83,7 @@ export function wasAnswered(
   looks: readonly Look[],
   timestamp: number,
   has: Candle | undefined,
-  { intervals, leaves, tolerance, skew, bornAt, isGood }: Finality,
+  { intervals, leaves, tolerance, skew, hasDate, bornAt, isGood }: Finality,
 ): boolean {
   const about = looks.filter((look) => covers(look, timestamp));
   const isForGood = (look: Look) =>
@@ -106,6 +108,12 @@ export function wasAnswered(
   // By machines whose clocks differ a copy may seem to be that much younger where its cache hides how old it is.
   const seemsMadeAt = ({ answeredAt, old, hidesAge }: Look) =>
     answeredAt + (hidesAge ? Math.min(old, skew) : 0);
+  // Without a `Date` one that took long may have been made when it was asked for: its copy seems to be another one.
+  const seemsApart = (before: Look, look: Look) => {
+    const isCopy = look.answeredAt === before.answeredAt && look.old > before.old;
+    if (!hasDate && isCopy && before.received - before.sent >= APART) return true;
+    return seemsMadeAt(look) - before.answeredAt >= APART;
+  };
   /** Whether a look is asked by one who has seen it: a history knows what histories have shown, and the newest finals of polls. */
   const wasShown = (look: Look) => {
     const before = looks.filter(({ order, isHistory, rows }) => {
@@ -127,7 +135,7 @@ export function wasAnswered(
     // What a fault has taken out of the middle of an answer cannot be told from a silence by one who has never seen it.
     const isInMiddle = [...look.rows.keys()].some((other) => other < timestamp);
     if (isInMiddle && !wasShown(look)) return true;
-    if (doubtful !== undefined && seemsMadeAt(look) - doubtful.answeredAt >= APART) return true;
+    if (doubtful !== undefined && seemsApart(doubtful, look)) return true;
     doubtful ??= look;
   }
   return false;
