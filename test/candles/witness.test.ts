@@ -327,16 +327,25 @@ describe("a history", () => {
   const minutesFrom = (from: number) =>
     Array.from({ length: (at("12:16:00") - from) / MINUTE }, (_, index) => from + index * MINUTE);
 
-  it.each([1, 2, 3, 4])(
-    "shows each of the newest final candles that polls have shown: the %d. last",
-    async (back) => {
-      const from = at("12:10:00") - 20 * MINUTE;
-      const lost = at("12:08:00") - back * MINUTE;
-      expect(await given({ candles: 20 }, (answer) => (answer === 0 ? [lost] : []))).toEqual(
-        minutesFrom(from),
-      );
+  it.each([
+    [{ candles: 20 }, 20],
+    [at("12:00:00"), 10],
+  ] as const)(
+    "since %o shows each of the newest final candles that polls have shown",
+    async (since, count) => {
+      for (const back of [1, 2, 3, 4]) {
+        const lost = at("12:08:00") - back * MINUTE;
+        const minutes = await given(since, (answer) => (answer === 0 ? [lost] : []));
+        expect(minutes).toEqual(minutesFrom(at("12:10:00") - count * MINUTE));
+      }
     },
   );
+
+  it.each([1, 4])("since an instant ends where %i of these are gone", async (count) => {
+    const gone = Array.from({ length: count }, (_, index) => at("12:07:00") - index * MINUTE);
+    const minutes = await given(at("12:00:00"), () => gone);
+    expect(minutes).toEqual(minutesFrom(at("12:00:00")).filter((minute) => !gone.includes(minute)));
+  });
 
   it("that has failed shows what it has seen before", async () => {
     const from = at("11:00:00");

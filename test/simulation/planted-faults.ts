@@ -350,7 +350,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: "candles/read/judge.ts",
     find: "const gone = anchorsGone(rules, book, page, lacking);",
     replace: "const gone = new Set(lacking.keys());",
-    seeds: [1339],
+    seeds: [90559, 62895],
   },
   {
     name: "asks again at once, and counts copies as two answers",

@@ -16,13 +16,19 @@ const markets = fc
     timeframe: fc.constantFrom(...TIMEFRAMES),
     currency: fc.constantFrom<Currency>("usd", "native"),
     share: fc.double({ min: 0, max: 1, noNaN: true }),
+    isJustBefore: fc.boolean(),
     back: fc.integer({ min: 0, max: 900 }),
     blocks: fc.integer({ min: 0, max: 1_000 }),
   })
-  .map(({ seed, share, ...asked }) => {
+  .map(({ seed, share, isJustBefore, ...asked }) => {
     const plan = drawPlan(seed, 0.4);
     const source = marketOf(plan.world, seed, plan.length);
-    const at = Math.round(plan.world.start + plan.world.offset + share * plan.length);
+    const { network, pairs, start, offset } = plan.world;
+    // A clock that drifts shows parts of a ms, and may stop just before a swap.
+    const drawn = start + offset + share * plan.length;
+    const range = { from: Math.ceil(drawn), to: drawn + 3_600_000, asOf: drawn + 3_600_000 };
+    const [next] = source.pair(network, pairs[0]!)!.swaps(range);
+    const at = isJustBefore && next !== undefined ? next.timestamp - 0.5 : drawn;
     const { weekStart } = plan.world;
     const service = createPairService({ source, weekStart, clock: () => at, apiKeys: ["key"] });
     return { ...asked, plan, at, market: { plan, source }, fetch: service.fetch };

@@ -122,9 +122,12 @@ function sniperOf(
   };
 }
 
-/** What a source shows at an instant, in order; the source decides what is late and what a fork has taken. */
+/**
+ * What a source shows at an instant, in order; the source decides what is late and what a fork has taken. A service reads its
+ * clock in whole ms.
+ */
 function* visible(pair: SwapPair, from: number, to: number, asOf: number): Iterable<Swap> {
   if (from >= to) return;
-  for (const swap of pair.swaps({ from, to, asOf }))
+  for (const swap of pair.swaps({ from, to, asOf: Math.floor(asOf) }))
     if (swap.timestamp >= from && swap.timestamp < to) yield swap;
 }

@@ -5,10 +5,10 @@ import { APART } from "../../poll/apart.js";
 import type { CandleRules } from "../rules.js";
 import { ASKS, judgedWithLosses, type Losses, notWhole, pauseAfterStale } from "./asking.js";
 import { EARLIEST } from "./beginning.js";
-import { emptyBook, isFinal } from "./book.js";
+import { type CandleBook, emptyBook, isFinal } from "./book.js";
 import { ForwardWalk } from "./forward-walk.js";
 import { pauseFor } from "./judge.js";
-import type { ReadOptions, SeriesPages } from "./pages.js";
+import type { Page, ReadOptions, SeriesPages } from "./pages.js";
 
 /** A part of a series that is final: all candles of `[from, to)`, save those whose rows could not be read. */
 export interface FinalPart {
@@ -28,6 +28,8 @@ export interface ForwardOptions extends Losses {
   readonly from: number;
   /** Known candles before it. */
   readonly anchors?: readonly number[];
+  /** Others after that, which have been shown before: an answer about their intervals has to show them as well. */
+  readonly known?: readonly number[];
   /** The end, asked anew before each range, as it may be learned on the way or move. */
   readonly until: () => number;
   /** Told when an answer was made. */
@@ -44,6 +46,7 @@ export async function* readForward(
   walk = new ForwardWalk(pages, rules.intervals),
 ): AsyncGenerator<FinalPart> {
   const { from: begin, anchors: before, until, onAnswer } = query;
+  let { known = [] } = query;
   const { scheduler } = core;
   const pause = (ms: number) => sleepUntil(scheduler, scheduler.now() + ms, options.signal);
   // One that failed goes on from what it knew.
@@ -53,10 +56,12 @@ export async function* readForward(
   if (begin < EARLIEST) await pages.beginning.learnCreation(serviceNow(core), options);
   for (let end = until(); book.finalUntil < end; end = until()) {
     const { finalUntil: from, anchors } = book;
-    const page = await walk.next(book, { from, to: end, anchors, stale }, options);
+    let page = await walk.next(book, { from, to: end, anchors, stale }, options);
     onAnswer?.(page.at);
+    [book, page] = heldTo(known, book, page);
     const judgement = await judgedWithLosses(pages, rules, book, page, query, options);
     const { changes, doubt, isGone } = judgement;
+    if (isGone) known = [];
     book = judgement.book;
     walk.book = book;
     walk.note(page, doubt);
@@ -78,4 +83,17 @@ export async function* readForward(
     stale = hasGone ? 0 : stale + 1;
     if (stale > 0) await pause(pauseAfterStale(stale));
   }
+}
+
+/** A book whose anchors include the known candles of an answer's range, and that answer with those that it lacks. */
+function heldTo(known: readonly number[], book: CandleBook, page: Page): [CandleBook, Page] {
+  const { anchors } = book;
+  const own = known.filter((start) => start >= page.from && start < page.to && !anchors.includes(start));
+  if (own.length === 0) return [book, page];
+  const shown = new Set([...page.candles.map(({ timestamp }) => timestamp), ...page.broken]);
+  const lacking = own.filter((start) => !page.hasUnplaced && !shown.has(start));
+  return [
+    { ...book, anchors: [...anchors, ...own].sort((a, b) => a - b) },
+    { ...page, lacking: new Set([...page.lacking, ...lacking]) },
+  ];
 }

@@ -113,8 +113,9 @@ export class SeriesPages {
     // Nothing has happened yet in what is still to come.
     const end = Math.min(until, this.#intervals.end(page.at));
     if (start >= end) return undefined;
-    // What has been shown before is there still: one more answer tells whether this start hides it.
-    const isSilent = !isKnown && end <= page.to;
+    // What has been shown before is there still: one more answer tells whether this start hides it. One that has answered is
+    // another than that which has come back empty just now.
+    const isSilent = !isKnown && end <= page.to && !this.beginning.isReached(start);
     const known = wanted.anchors.at(-1);
     const sought = { start, end: this.#intervals.shift(end, 1), at: page.at, isSilent, known };
     await this.beginning.seek(sought, options);

@@ -142,11 +142,12 @@ export class HistoryReading {
     const options = { priority: "history", signal, tell } as const;
     const common = {
       skipsRows: true,
+      known: this.#known,
       onDropped: (...[rows, page]: Parameters<NonNullable<Dropped>>) =>
         reportDropped(this.#core, series, page, rows, "history", tell),
     };
     if (this.#count > 0 && reached === undefined) {
-      const query = { ...common, count: this.#count, until: () => this.#until, known: this.#known, walk };
+      const query = { ...common, count: this.#count, until: () => this.#until, walk };
       yield* await past.newest(query, options);
       return;
     }

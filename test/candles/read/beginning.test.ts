@@ -207,6 +207,26 @@ describe("a range that starts before the pair's creation", () => {
     ).toMatchObject({ isEmpty: true, mayHide: true });
   });
 
+  it("does not hide what has shown from a start that was asked about but once in vain", async () => {
+    const { signal } = new AbortController();
+    for (let whim = -1; whim < 6; whim += 1) {
+      const whims = new Set([whim]);
+      const pages = archive(
+        { times, strictBefore: minute(5_000), createdAt, whims },
+        minute(5_010),
+      ).newPages();
+      const read = async (from: number, shown?: number) => {
+        const wanted = { from: minute(from), to: minute(5_010), anchors: [], shown };
+        const { candles } = await pages.read(wanted, { priority: "refresh", signal });
+        return candles.map(({ timestamp }) => timestamp);
+      };
+      await read(5_001);
+      await read(5_000, minute(5_000));
+      whims.clear();
+      expect(await read(5_000, minute(5_000))).toEqual(run(5_000, 10));
+    }
+  });
+
   it("hides nothing of a market that is silent for less than a quarter of its age", async () => {
     const market = fc.record({
       born: fc.integer({ min: 10, max: 300_000 }),

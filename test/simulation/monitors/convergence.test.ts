@@ -353,6 +353,15 @@ describe("what a subscriber is held to", () => {
     const silent = lookAt(7.96, { rows: new Map() });
     const begun = { ...given, ...ascending, unfinished: [4], looks: [silent, ...looks.slice(1)] };
     expect(await isBroken(4, begun)).toBe(false);
+    // Nor does one for which the silence before that had not settled.
+    const early = (minute: number) => {
+      const ask = { ...lookAt(9).asked, from: at(0) };
+      return lookAt(minute, { asked: ask, rows: new Map([[at(3), [candleOf(3)]]]) });
+    };
+    const later = [early(7.98), early(8)];
+    const late = { ...given, ...ascending, since: at(2), unfinished: [4] };
+    expect(await isBroken(4, { ...late, looks: [early(2.9), ...later] })).toBe(false);
+    expect(await isBroken(4, { ...late, looks: [early(3.1), ...later] })).toBe(true);
   });
 
   it("is read again within two slots", async () => {
@@ -451,6 +460,7 @@ describe("evidence", () => {
     leaves: (timestamp: number) => timestamp + 3 * MINUTE,
     tolerance: 0,
     skew: 0,
+    hasDate: true,
     bornAt: Number.NEGATIVE_INFINITY,
     isGood: isClean,
   };
@@ -468,6 +478,19 @@ describe("evidence", () => {
     expect(absent([without(9, 0, { faults })], 0)).toBe(false);
     expect(absent([without(9, 0, { faults }), without(10, 0, { faults })], 0)).toBe(true);
     expect(absent([lookAt(4), without(9, 3, { faults })], 3)).toBe(false);
+    // A history has seen what histories were shown, and of polls the four newest that were final.
+    const isHistory = true;
+    const shown = (...minutes: number[]) =>
+      new Map(minutes.map((minute) => [at(minute), [candleOf(minute)]] as const));
+    const past = lookAt(20, { rows: shown(0, 4, 5, 6), faults, isHistory });
+    const poll = (minute: number, given: Partial<Look> = {}) =>
+      lookAt(minute, { rows: shown(0, 3, 4, 5, 6), ...given });
+    expect(absent([poll(9), past], 3)).toBe(false);
+    expect(absent([poll(12, { rows: shown(0, 3, 4, 5, 6, 7) }), past], 3)).toBe(true);
+    expect(absent([poll(12, { rows: shown(0, 3, 4, 5, 6, 7), isHistory }), past], 3)).toBe(false);
+    expect(absent([poll(9, { faults }), past], 3)).toBe(true);
+    expect(absent([poll(5), past], 3)).toBe(true);
+    expect(absent([past, poll(21)], 3)).toBe(true);
   });
 
   it("counts a copy as a second answer only where its cache hides its age, by no more than machines' clocks differ", () => {
@@ -482,6 +505,19 @@ describe("evidence", () => {
     expect(isExcused(copy({}), 400)).toBe(false);
     expect(isExcused(copy({ old: 400 }), 600)).toBe(false);
     expect(isExcused(copy({ hidesAge: false }), 600)).toBe(false);
+  });
+
+  it("counts a copy as a second answer where the first took a second, and had no Date", () => {
+    const faults = ["dropped"];
+    const isExcused = (took: number, hasDate: boolean, old: number) => {
+      const first = without(9, 0, { faults, sent: at(9) - took });
+      const copy = without(9, 0, { faults, old });
+      return wasAnswered([first, copy], at(0), undefined, { ...finality, hasDate });
+    };
+    expect(isExcused(1_000, false, 3_000)).toBe(true);
+    expect(isExcused(999, false, 3_000)).toBe(false);
+    expect(isExcused(1_000, true, 3_000)).toBe(false);
+    expect(isExcused(1_000, false, 0)).toBe(false);
   });
 
   it("counts a broken row of the pair's first interval where the range begins with that", () => {

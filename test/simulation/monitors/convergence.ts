@@ -304,6 +304,7 @@ class Comparison {
         Math.max(intervals.shift(timestamp, revisionWindow + 1), intervals.end(timestamp) + settle),
       tolerance: this.#context.clockTolerance + 300,
       skew: this.#log.plan.world.machines?.ahead ?? 0,
+      hasDate: this.#log.plan.world.hasDate,
       bornAt: this.#context.bornAt(feed),
       isGood: this.#isGood,
     };
@@ -407,9 +408,13 @@ class Comparison {
   #isOpenEnded(before: Look, polls: readonly Look[]): boolean {
     if (this.#log.plan.world.quirks.order !== "oldest-first") return false;
     const shown = polls.slice(polls.findIndex(({ rows }) => rows.size > 0));
-    return !proofsAmong(shown, this.#isGood).some(
-      (proof) => proof.look === before && proof.before !== undefined,
-    );
+    const proof = proofsAmong(shown, this.#isGood).find(({ look }) => look === before);
+    if (proof?.before === undefined) return true;
+    // A silence that it begins with is told once by an answer for which that had settled.
+    const first = earliest(before.rows);
+    const { answeredAt } = proof.before;
+    const isSilent = first > this.#intervals.shift(before.asked.from, 1);
+    return isSilent && this.#intervals.start(answeredAt - this.#plan.feed.settle) < first;
   }
 
   /** Promise 6: after trouble an answer comes within the longest wait, and from then on within two slots. */

@@ -4,6 +4,8 @@ import { asksFor, covers, isSameCandle, isUnreadable, type Look, lacksOlder } fr
 
 /** Two answers are two only if the service made them so far apart, ms. */
 export const APART = 1_000;
+/** So many final candles, the newest that polls have shown, every answer about their intervals has to show. */
+const ANCHORS = 4;
 /** What lies at the newest end goes only once no answer has shown it for so long, ms, and for an interval. */
 export const NEWEST_END = 5_000;
 /** An answer that a cache has given is as good as a new one while it is no older, ms. */
@@ -68,6 +70,8 @@ export interface Finality {
   readonly tolerance: number;
   /** How far the clocks of two machines are apart, ms; 0 where there is one. */
   readonly skew: number;
+  /** Whether answers have a `Date`. */
+  readonly hasDate: boolean;
   /** The pair's first interval: a range may begin with that one, without an interval before it. */
   readonly bornAt: number;
   /** Whether an answer says what the service has. */
@@ -79,7 +83,7 @@ export function wasAnswered(
   looks: readonly Look[],
   timestamp: number,
   has: Candle | undefined,
-  { intervals, leaves, tolerance, skew, bornAt, isGood }: Finality,
+  { intervals, leaves, tolerance, skew, hasDate, bornAt, isGood }: Finality,
 ): boolean {
   const about = looks.filter((look) => covers(look, timestamp));
   const isForGood = (look: Look) =>
@@ -104,10 +108,24 @@ export function wasAnswered(
   // By machines whose clocks differ a copy may seem to be that much younger where its cache hides how old it is.
   const seemsMadeAt = ({ answeredAt, old, hidesAge }: Look) =>
     answeredAt + (hidesAge ? Math.min(old, skew) : 0);
-  let wasShown = false;
+  // Without a `Date` one that took long may have been made when it was asked for: its copy seems to be another one.
+  const seemsApart = (before: Look, look: Look) => {
+    const isCopy = look.answeredAt === before.answeredAt && look.old > before.old;
+    if (!hasDate && isCopy && before.received - before.sent >= APART) return true;
+    return seemsMadeAt(look) - before.answeredAt >= APART;
+  };
+  /** Whether a look is asked by one who has seen it: a history knows what histories have shown, and the newest finals of polls. */
+  const wasShown = (look: Look) => {
+    const before = looks.filter(({ order, isHistory, rows }) => {
+      return order < look.order && rows.has(timestamp) && (!look.isHistory || isHistory);
+    });
+    return (
+      before.length > 0 ||
+      (look.isHistory && isAnchor(looks, timestamp, look.order, { leaves, tolerance, isGood }))
+    );
+  };
   let doubtful: Look | undefined;
   for (const look of about) {
-    wasShown ||= look.rows.has(timestamp);
     if (!absent.includes(look)) continue;
     if (isUnreadable(look, timestamp)) return true;
     if (isGood(look)) {
@@ -116,8 +134,8 @@ export function wasAnswered(
     }
     // What a fault has taken out of the middle of an answer cannot be told from a silence by one who has never seen it.
     const isInMiddle = [...look.rows.keys()].some((other) => other < timestamp);
-    if (isInMiddle && !wasShown) return true;
-    if (doubtful !== undefined && seemsMadeAt(look) - doubtful.answeredAt >= APART) return true;
+    if (isInMiddle && !wasShown(look)) return true;
+    if (doubtful !== undefined && seemsApart(doubtful, look)) return true;
     doubtful ??= look;
   }
   return false;
@@ -167,4 +185,20 @@ export function lackAt(
     finals: lacksEach && finals.length > 0 ? known.size : 0,
     isOfAll: next.every(({ rows }) => rows.size === 0),
   };
+}
+
+/** Whether good polls before an answer have shown a candle for good, and fewer newer ones than an answer has to show. */
+function isAnchor(
+  looks: readonly Look[],
+  timestamp: number,
+  order: number,
+  { leaves, tolerance, isGood }: Pick<Finality, "leaves" | "tolerance" | "isGood">,
+): boolean {
+  const finals = new Set<number>();
+  for (const look of looks) {
+    if (look.isHistory || look.order >= order || !isGood(look)) continue;
+    for (const shown of look.rows.keys())
+      if (shown >= timestamp && look.answeredAt + tolerance >= leaves(shown)) finals.add(shown);
+  }
+  return finals.has(timestamp) && finals.size <= ANCHORS;
 }

@@ -87,6 +87,7 @@ function compare(log: RunLog, stay: StayLog, context: Context) {
     leaves: () => Number.NEGATIVE_INFINITY,
     tolerance: 0,
     skew: 0,
+    hasDate: log.plan.world.hasDate,
     bornAt,
     isGood,
   };

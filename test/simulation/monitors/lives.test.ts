@@ -43,9 +43,60 @@ async function breachesOf({ begins, setAt, sharedFrom = 10.5 }: Case): Promise<s
     toleranceAt: () => 0,
     clockWasSet: (from, until) => setAt !== undefined && at(setAt) >= from && at(setAt) <= until,
   };
-  await watchLives({ stays, told: [] } as unknown as RunLog, context as Context);
+  await watchLives({ stays, told: [], activities: [] } as unknown as RunLog, context as Context);
   return breaches;
 }
+
+it("lets a flat be new once more only after the client has said that its minute is not over yet", async () => {
+  /** A flat of the tenth minute, told in the twelfth and the fourteenth; `swaps`: or a real one. */
+  const toldTwice = async (jump?: { said: number; to: number; jumped?: boolean }, swaps = 0) => {
+    const breaches: string[] = [];
+    const feed = { series: SERIES, every: "close", settle: 0, revisionWindow: 2, weekStart: "monday" };
+    const candle = { timestamp: at(10), open: 1, high: 1, low: 1, close: 1, volume: swaps, swaps } as Candle;
+    const rows = new Map(swaps > 0 ? [[at(10), [candle]]] : []);
+    const look = { isHistory: false, order: 1, answeredAt: at(12), rows, asked: { from: at(0), to: at(21) } };
+    const value = { type: "new", candle, status: "closed", revision: 0, observedAt: at(12), series: SERIES };
+    const plan = {
+      kind: "candles",
+      feed: feed as unknown as FeedPlan,
+      options: { fillGaps: true },
+    };
+    const events = [12, 14].map((minute) => ({ at: at(minute), order: 1, value }));
+    const stay = { id: 1, plan, joined: at(10.5), joinedOrder: 0, events };
+    const clock = jump && {
+      at: at(jump.said),
+      value: {
+        type: "clock",
+        at: at(jump.said),
+        offset: (jump.to - jump.said) * MINUTE,
+        uncertainty: 500,
+        jumped: true,
+      },
+    };
+    const activities = clock ? [{ ...clock, value: { ...clock.value, ...jump } }] : [];
+    const context: Partial<Context> = {
+      breach: (promise, what) => breaches.push(`${promise}: ${what.replace(/.*: /, "")}`),
+      looksAt: () => [look as unknown as Look],
+      answersOf: () => [look as unknown as Look],
+      serviceClock: (instant) => instant,
+      isTrusted: () => true,
+      knowsTime: () => true,
+      clockTolerance: 0,
+      toleranceAt: () => 0,
+      clockWasSet: () => false,
+    };
+    await watchLives({ stays: [stay], told: [], activities } as unknown as RunLog, context as Context);
+    return breaches;
+  };
+  const isThere = ["2: is new although it is there"];
+  expect(await toldTwice()).toEqual(isThere);
+  expect(await toldTwice({ said: 13, to: 10.5 })).toEqual([]);
+  expect(await toldTwice({ said: 13, to: 12.5 })).toEqual(isThere);
+  expect(await toldTwice({ said: 13, to: 10.5, jumped: false })).toEqual(isThere);
+  expect(await toldTwice({ said: 11, to: 10.5 })).toEqual(isThere);
+  expect(await toldTwice({ said: 15, to: 10.5 })).toEqual(isThere);
+  expect(await toldTwice({ said: 13, to: 10.5 }, 1)).toEqual(isThere);
+});
 
 it("wants a stream to begin with its interval, and with what its poll has where a clock was set before the first page", async () => {
   const isOlder = ["5: is older than the interval that ran at the subscription"];

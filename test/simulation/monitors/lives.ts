@@ -11,6 +11,8 @@ interface Life {
   candle: Candle;
   status: CandleEvent["status"];
   revision: number;
+  /** When it was told, by the run's clock. */
+  at: number;
   /** Whether it is a flat, told before its interval had ended by the true clock. */
   isOfFuture: boolean;
 }
@@ -47,8 +49,11 @@ function followStay(log: RunLog, stay: StayLog, context: Parameters<Monitor>[1])
       context.breach(promise, `stay ${stay.id}, ${describe(event)}: ${what}`, seen.at);
     const end = intervals.end(timestamp);
     const serviceNow = context.serviceClock(seen.at);
-    // By a clock that was ahead flats were told of a time that had not come: that ends with the clock's jump back.
-    const life = type === "new" && lives.get(timestamp)?.isOfFuture ? undefined : lives.get(timestamp);
+    // By a clock that was ahead, or has been set back since, flats were told of a time that had not come: they are told again.
+    const told = lives.get(timestamp);
+    const isToldAgain =
+      type === "new" && told !== undefined && (told.isOfFuture || isSetBack(log, told, seen.at, end));
+    const life = isToldAgain ? undefined : told;
     const fills = isFlat(candle);
     const early = context.isTrusted(order) ? context.clockTolerance : -context.clockTolerance;
     const isOfFuture = fills && status !== "open" && serviceNow + early < end;
@@ -147,10 +152,19 @@ function followStay(log: RunLog, stay: StayLog, context: Parameters<Monitor>[1])
       lives.delete(timestamp);
       gone.add(timestamp);
     } else {
-      lives.set(timestamp, { candle, status, revision, isOfFuture });
+      lives.set(timestamp, { candle, status, revision, at: seen.at, isOfFuture });
     }
     previous = seen;
   }
+}
+
+/** Whether the client has said, since a flat was told, that the service's clock has jumped to before the end of that. */
+function isSetBack({ activities }: RunLog, { candle, at }: Life, until: number, end: number): boolean {
+  return activities.some(({ at: seen, value }) => {
+    if (!isFlat(candle) || value.type !== "clock" || !value.jumped || seen <= at || seen > until)
+      return false;
+    return value.at + value.offset - value.uncertainty < end;
+  });
 }
 
 /** When the first one came of those who share a poll. */

@@ -114,6 +114,13 @@ export const CONVERGENCE_FAULTS: readonly PlantedFault[] = [
     seeds: [8, 37],
   },
   {
+    name: "forgets in a history what polls have shown",
+    file: "candles/read/forward.ts",
+    find: "[book, page] = heldTo(known, book, page);",
+    replace: "[book, page] = heldTo([], book, page);",
+    seeds: [90559, 62895],
+  },
+  {
     name: "closes candles at their open where gaps are filled",
     file: "candles/view/gap-filler.ts",
     find: "return { candle: real.candle, status, revision: real.revision, isKnown };",
