@@ -1,5 +1,4 @@
 import { CLOSED } from "../connections.js";
-import { APART } from "../monitors/evidence.js";
 import type { FeedPlan } from "../plan.js";
 import { askedBy } from "../reads.js";
 import type { RunLog } from "../run-log.js";
@@ -51,22 +50,12 @@ export function healthOf(log: RunLog): readonly Health[] {
       };
       const own = polls.filter(({ sent }) => isWithin(log, sent, stretch));
       const shown = new Shown();
-      const lacking = new Set(
-        own.filter((exchange) => {
-          const read = readOf(exchange);
-          return read !== undefined && shown.lacks(read);
-        }),
-      );
-      // A doubt may take a third answer: the first two may be of one second, by all that a client knows.
-      const seconds = own.filter(({ received }, index) => {
-        const next = own[index + 1];
-        const isAgain = next !== undefined && received !== undefined && next.sent <= received + APART;
-        return index > 0 && lacking.has(own[index - 1]!) && isAgain;
+      const whole = own.filter((exchange, at) => {
+        const read = readOf(exchange);
+        return read === undefined || !shown.lacks(read, own[at + 1]);
       });
-      const excused = new Set([...lacking, ...seconds]).size;
-      const requests = own.length - excused;
       const drifted = Math.abs(log.plan.world.drift) * (stretch.until - stretch.from);
-      list.push({ feed, closings, requests, drifted, until: clock.until(stretch.until) });
+      list.push({ feed, closings, requests: whole.length, drifted, until: clock.until(stretch.until) });
     }
   }
   return list;
