@@ -3,11 +3,10 @@ import type { FeedPlan } from "../plan.js";
 import { askedBy } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import { serviceClockOf } from "../service-time.js";
-import { isProbe, readOf, Shown } from "./answers.js";
+import { followsAtOnce, isProbe, readOf, Shown } from "./answers.js";
+import { LEARNING } from "./polls.js";
 import { isWithin, slotsWithin, spansOf } from "./spans.js";
 
-/** After trouble, or after somebody has joined, the clock is known by so many closings. */
-const SETTLED = 10;
 /** Over fewer closings one request more would weigh too much. */
 const LEAST = 10;
 
@@ -15,7 +14,7 @@ const LEAST = 10;
 export interface Health {
   readonly feed: FeedPlan;
   readonly closings: number;
-  /** All but those that an answer made necessary which lacked a candle: that is there no more, or not yet. */
+  /** All but those after answers that lacked a candle, and after the first ones of another machine, by which the time is learned anew. */
   readonly requests: number;
   /** How far the service's clock and the client's have drifted apart meanwhile, in ms. */
   readonly drifted: number;
@@ -40,7 +39,7 @@ export function healthOf(log: RunLog): readonly Health[] {
     const polls = asked.filter((exchange) => !isProbe(exchange) || exchange.sent > (found ?? exchange.sent));
     for (const { from, until } of spansOf(log, stays)) {
       const healthy = { from: Math.max(from, healthyFrom), until };
-      const slots = slotsWithin(feed, healthy).slice(SETTLED);
+      const slots = slotsWithin(feed, healthy).slice(LEARNING);
       const closings = slots.length - 2;
       if (closings < LEAST) continue;
       // From the middle between two closings to the middle between two others.
@@ -50,12 +49,16 @@ export function healthOf(log: RunLog): readonly Health[] {
       };
       const own = polls.filter(({ sent }) => isWithin(log, sent, stretch));
       const shown = new Shown();
-      const whole = own.filter((exchange, at) => {
+      let learning = LEARNING;
+      const requests = own.filter((exchange, at) => {
+        const [before = exchange, next] = [own[at - 1], own[at + 1]];
         const read = readOf(exchange);
-        return read === undefined || !shown.lacks(read, own[at + 1]);
-      });
+        if (read !== undefined && shown.lacks(read, next)) return false;
+        const isLearned = exchange.ahead === before.ahead || !followsAtOnce(next, exchange);
+        return isLearned || learning-- <= 0;
+      }).length;
       const drifted = Math.abs(log.plan.world.drift) * (stretch.until - stretch.from);
-      list.push({ feed, closings, requests: whole.length, drifted, until: clock.until(stretch.until) });
+      list.push({ feed, closings, requests, drifted, until: clock.until(stretch.until) });
     }
   }
   return list;

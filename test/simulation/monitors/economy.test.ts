@@ -200,12 +200,13 @@ describe("a poll", () => {
   });
 
   it("asks again while two machines are told apart whose Dates contradict each other, and not for good", async () => {
-    const twice = (count: number) =>
+    const twice = (count: number, from = 0) =>
       closings(30).flatMap((asked, at) =>
-        at < count ? [asked, { ...asked, at: asked.at + 20, ahead: 1_500 }] : [asked],
+        at >= from && at < from + count ? [asked, { ...asked, at: asked.at + 20, ahead: 1_500 }] : [asked],
       );
     const watch = [watching(31 * MINUTE)];
     expect(await breachesOf(watch, [look(JOINED + 1), ...twice(8)])).toEqual([]);
+    expect(await breachesOf(watch, [look(JOINED + 1), ...twice(8, 15)])).toEqual([]);
     expect((await breachesOf(watch, [look(JOINED + 1), ...twice(30)])).length).toBeGreaterThan(0);
     const ofOne = twice(8).map(({ ahead: _, ...asked }) => asked);
     expect((await breachesOf(watch, [look(JOINED + 1), ...ofOne])).length).toBeGreaterThan(0);
