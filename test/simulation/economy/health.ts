@@ -1,9 +1,9 @@
-import { CLOSED } from "../connections.js";
 import type { FeedPlan } from "../plan.js";
-import { askedBy } from "../reads.js";
+import { seriesNameOf } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import { serviceClockOf } from "../service-time.js";
 import { followsAtOnce, isProbe, readOf, Shown } from "./answers.js";
+import { requestsOf } from "./asked.js";
 import { LEARNING } from "./polls.js";
 import { isWithin, slotsWithin, spansOf } from "./spans.js";
 
@@ -25,15 +25,11 @@ export interface Health {
 export function healthOf(log: RunLog): readonly Health[] {
   const clock = serviceClockOf(log.plan.world);
   const healthyFrom = clock.at(log.plan.world.start + log.plan.healthyFrom);
+  const requests = requestsOf(log);
   const list: Health[] = [];
   for (const feed of log.plan.feeds.filter(({ every }) => every === "close")) {
     const stays = log.stays.filter(({ plan }) => "feed" in plan && plan.feed === feed);
-    const { pairAddress, timeframe, currency } = feed.series;
-    const asked = log.exchanges.filter(({ url, priority, faults }) => {
-      const { kind, series } = askedBy(url);
-      const isOwn = kind === "ohlcv" && series === `${pairAddress} ${timeframe} ${currency}`;
-      return isOwn && priority !== "history" && !faults.includes(CLOSED);
-    });
+    const asked = requests.get(`ohlcv ${seriesNameOf(feed.series)}`) ?? [];
     // The search for a pair that has shown no candle is counted with what the series may take in all.
     const found = asked.find((exchange) => (readOf(exchange)?.rows.size ?? 0) > 0)?.sent;
     const polls = asked.filter((exchange) => !isProbe(exchange) || exchange.sent > (found ?? exchange.sent));
@@ -50,7 +46,7 @@ export function healthOf(log: RunLog): readonly Health[] {
       const own = polls.filter(({ sent }) => isWithin(log, sent, stretch));
       const shown = new Shown();
       let learning = LEARNING;
-      const requests = own.filter((exchange, at) => {
+      const taken = own.filter((exchange, at) => {
         const [before = exchange, next] = [own[at - 1], own[at + 1]];
         const read = readOf(exchange);
         if (read !== undefined && shown.lacks(read, next)) return false;
@@ -58,7 +54,7 @@ export function healthOf(log: RunLog): readonly Health[] {
         return isLearned || learning-- <= 0;
       }).length;
       const drifted = Math.abs(log.plan.world.drift) * (stretch.until - stretch.from);
-      list.push({ feed, closings, requests, drifted, until: clock.until(stretch.until) });
+      list.push({ feed, closings, requests: taken, drifted, until: clock.until(stretch.until) });
     }
   }
   return list;

@@ -1,7 +1,7 @@
 import { type Intervals, intervalsOf } from "../calendar.js";
 import { type Exchange, hasFalseDate } from "../exchanges.js";
 import type { FeedPlan } from "../plan.js";
-import type { Read } from "../reads.js";
+import { type Read, seriesNameOf } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { serviceClockOf } from "../service-time.js";
 import { candlesAt } from "../truth.js";
@@ -132,11 +132,11 @@ export function timesToLearn({ plan }: RunLog): number {
 /** Where a store ends, as a poll begins: it reads on from there, unless more than half a page lies between. */
 function storedUntil(
   { store }: RunLog,
-  { series: { pairAddress, timeframe, currency } }: FeedPlan,
+  feed: FeedPlan,
   intervals: Intervals,
   { sent, answeredAt }: Exchange,
 ): number | undefined {
-  const name = `${pairAddress} ${timeframe} ${currency}`;
+  const name = seriesNameOf(feed.series);
   const calls = store?.calls.filter(({ series }) => series === name) ?? [];
   const until = coveredAt(store?.before.get(name)?.covered ?? [], calls, sent).at(-1)?.to;
   return until !== undefined && intervals.count(until, answeredAt!) <= HALF_A_PAGE ? until : undefined;
