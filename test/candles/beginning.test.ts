@@ -192,3 +192,23 @@ describe.each(["start", "both", "neither"] as const)(
     });
   },
 );
+
+describe.each(["mainnet", "devnet"] as const)(
+  "a stream of %s that has found where its pair begins",
+  (network) => {
+    it("asks for no more when somebody joins later, who looks for that anew", async () => {
+      const world = new World({ start: NOW, createdAt: NOW - 10_000, quirks: { emptyBeforeCreation: true } });
+      world.swapsEvery(60_000, NOW - 10_000, at("13:00:00"));
+      const options = { ...MINUTES, network, timeframe: "1d", every: 60_000 } as const;
+      watchCandles(world.client, options).subscribe();
+      await world.clock.advanceBy(5 * 60_000);
+      const startOf = ({ url }: (typeof world.asked)[number]) => url.searchParams.get("fromDate");
+      const settled = world.candleRequests().at(-1)!;
+      watchCandles(world.client, { ...options, since: NOW - 30 * DAY }).subscribe();
+      await world.clock.advanceBy(30_000);
+      const before = world.candleRequests().length;
+      await world.clock.advanceBy(5 * 60_000);
+      expect(world.candleRequests().slice(before).map(startOf)).toEqual(Array(5).fill(startOf(settled)));
+    });
+  },
+);

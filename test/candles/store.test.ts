@@ -220,6 +220,32 @@ describe("watchCandles with a store", () => {
     subscription.unsubscribe();
   });
 
+  it("asks for so many candles and no more, though a silence of long ago is stored", async () => {
+    const requestsWith = async (isStored: boolean) => {
+      const store = memoryStore();
+      if (isStored) await fetched(begin(store, START), START - 20 * DAY, START - 20 * DAY + HOUR);
+      const { requests, candles } = await watched(begin(store, START), { since: { candles: 6 } }, 20_000);
+      expect(candles.length).toBeGreaterThanOrEqual(6);
+      return requests;
+    };
+    expect(await requestsWith(true)).toBe(await requestsWith(false));
+  });
+
+  it("asks for nothing that is stored where fewer candles follow on it than are wanted", async () => {
+    const store = memoryStore();
+    const stored = { from: START - 4 * DAY, to: START - 3 * DAY };
+    const fill = (world: World) => {
+      for (let time = stored.from - 10_000; time < stored.to; time += MINUTE) world.swap(time, 1);
+      for (let hours = 10; hours > 0; hours--) world.swap(START - hours * HOUR, 1);
+    };
+    await fetched(begin(store, START, fill), stored.from, stored.to);
+    const again = begin(store, START, fill);
+    const { candles } = await watched(again, { since: { candles: 50 } }, 20_000);
+    expect(candles).toHaveLength(50);
+    const starts = again.candleRequests().map(({ url }) => Number(url.searchParams.get("fromDate")) * 1_000);
+    expect(Math.min(...starts)).toBeGreaterThan(stored.to - 3 * MINUTE);
+  });
+
   it("leaves nothing behind at its signal for each of many spans that are missing", async () => {
     const store = memoryStore();
     const first = begin(store, START);

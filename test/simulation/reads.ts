@@ -1,4 +1,4 @@
-import type { Candle, Timeframe } from "../../src/index.js";
+import type { Candle, Series, Timeframe } from "../../src/index.js";
 import { type Intervals, intervalsOf } from "./calendar.js";
 import { type Exchange, hasFalseDate } from "./exchanges.js";
 import type { RunLog } from "./run-log.js";
@@ -71,6 +71,11 @@ export function askedBy(url: string): Asked {
     to: Number(searchParams.get("toDate")) * 1_000,
     cursor: searchParams.get("cursor") ?? undefined,
   };
+}
+
+/** The name of what is asked for of a series. */
+export function seriesNameOf({ pairAddress, timeframe, currency }: Series): string {
+  return `${pairAddress} ${timeframe} ${currency}`;
 }
 
 const known = new WeakMap<Exchange, Read | null>();

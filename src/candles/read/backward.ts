@@ -20,6 +20,8 @@ import {
 } from "./stride.js";
 
 export interface BackwardOptions extends Counted, Losses {
+  /** How far back to read at most; the start of an interval. Default: as far as there may be anything. */
+  readonly from?: number;
   /** The end of the newest of them, asked anew until one is found, as the first answer may tell the time. */
   readonly until: () => number;
   /** A candle before that which has been shown before, if any has: the first answer has to show it as well. */
@@ -56,12 +58,12 @@ export async function readBackward(
   query: BackwardOptions,
   options: ReadOptions,
 ): Promise<readonly FinalPart[]> {
-  const { until, known: shown = [], walk } = query;
+  const { from: bottom = EARLIEST, until, known: shown = [], walk } = query;
   const { intervals } = rules;
   const { parts } = walk;
   const { scheduler } = core;
   const pause = (ms: number) => sleepUntil(scheduler, scheduler.now() + ms, options.signal);
-  const earliest = () => Math.max(intervals.start(EARLIEST), intervals.start(pages.beginning.start ?? 0));
+  const earliest = () => Math.max(intervals.start(bottom), intervals.start(pages.beginning.start ?? 0));
   const endOf = () => parts[0]?.from ?? until();
   // One that lies more than a page away would cost more than it tells.
   let known = shown.filter((timestamp) => intervals.count(timestamp, until()) <= FULL_PAGE);

@@ -43,6 +43,8 @@ export class Beginning {
   readonly #intervals: Intervals;
   /** What is known of the pair, shared by all who read it. */
   readonly #facts: PairFacts;
+  /** What somebody has found long before this reading: it finds out by itself whether that is so. */
+  readonly #outdated: PairFacts["firstAnswered"][Timeframe];
   /** The earliest start that has answered, and the latest that came back empty although rows follow. */
   #answered = Infinity;
   #hidden = -Infinity;
@@ -55,10 +57,8 @@ export class Beginning {
     this.#series = series;
     this.#intervals = intervals;
     this.#facts = core.pairs.of(series);
-    const { firstAnswered } = this.#facts;
-    const opening = firstAnswered[series.timeframe];
-    if (opening && Math.abs(core.scheduler.now() - opening.at) >= BELIEVED)
-      firstAnswered[series.timeframe] = undefined;
+    const opening = this.#facts.firstAnswered[series.timeframe];
+    if (opening && Math.abs(core.scheduler.now() - opening.at) >= BELIEVED) this.#outdated = opening;
   }
 
   /** The start of the interval in which the pair was created, as its sniper report tells. */
@@ -69,7 +69,8 @@ export class Beginning {
 
   /** The first start that answers, where earlier ones are known to come back empty. */
   get #opening(): number | undefined {
-    return this.#facts.firstAnswered[this.#series.timeframe]?.start;
+    const opening = this.#facts.firstAnswered[this.#series.timeframe];
+    return opening === this.#outdated ? undefined : opening?.start;
   }
 
   /** The start of the interval before which there is nothing, or nothing that shows. */

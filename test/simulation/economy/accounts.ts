@@ -1,13 +1,13 @@
 import type { Series } from "../../../src/index.js";
-import { CLOSED } from "../connections.js";
 import { type Span, withoutSpan } from "../coverage.js";
 import type { StoreCall } from "../disk.js";
 import type { Exchange } from "../exchanges.js";
 import type { WatcherPlan } from "../plan.js";
-import { askedBy } from "../reads.js";
+import { askedBy, seriesNameOf } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { serviceClockOf } from "../service-time.js";
 import { Account } from "./allowed.js";
+import { grouped, requestsOf } from "./asked.js";
 import { coveredAt } from "./covered.js";
 import { allowCalls, allowPolls } from "./polls.js";
 import { allowReports } from "./reports.js";
@@ -47,7 +47,7 @@ async function settle(log: RunLog): Promise<readonly Account[]> {
     return [exchanges, account];
   };
   const read = grouped(log.stays, ({ plan }) =>
-    "timeframe" in plan.options ? nameOf(plan.options as Series) : undefined,
+    "timeframe" in plan.options ? seriesNameOf(plan.options as Series) : undefined,
   );
   const seriesOf = new Map<string, number>();
   for (const [name, stays] of read) {
@@ -55,7 +55,7 @@ async function settle(log: RunLog): Promise<readonly Account[]> {
     const isCall = ({ url }: Exchange) => stays.some(({ plan }) => isOf(plan, url));
     const calls = exchanges.filter(isCall);
     const polls = exchanges.filter((exchange) => !isCall(exchange));
-    for (const feed of log.plan.feeds.filter(({ series }) => nameOf(series) === name)) {
+    for (const feed of log.plan.feeds.filter(({ series }) => seriesNameOf(series) === name)) {
       const own = stays.filter(({ plan }) => "feed" in plan && plan.feed === feed);
       await allowPolls(log, feed, own, polls, account);
     }
@@ -79,31 +79,6 @@ async function settle(log: RunLog): Promise<readonly Account[]> {
   }
   for (const key of [...requests.keys()]) open(key);
   return accounts;
-}
-
-/** By what they ask for. What was lost with its connection the service has not seen, and it is sent again. */
-function requestsOf({ exchanges }: RunLog): Map<string, readonly Exchange[]> {
-  const seen = exchanges.filter(({ faults }) => !faults.includes(CLOSED));
-  return grouped(seen, ({ url, priority }) => {
-    const { kind, series } = askedBy(url);
-    return `${kind} ${series}${priority === "history" && kind === "ohlcv" ? " history" : ""}`;
-  });
-}
-
-function grouped<T>(list: readonly T[], keyOf: (one: T) => string | undefined): Map<string, readonly T[]> {
-  const groups = new Map<string, T[]>();
-  for (const one of list) {
-    const key = keyOf(one);
-    if (key === undefined) continue;
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [one]);
-    else group.push(one);
-  }
-  return groups;
-}
-
-function nameOf({ pairAddress, timeframe, currency }: Series): string {
-  return `${pairAddress} ${timeframe} ${currency}`;
 }
 
 /** Whether a request is a direct call's: one for its very range. */
@@ -145,7 +120,7 @@ function walkOf({ plan: { world } }: RunLog, { plan, joined }: StayLog): Walk | 
 async function missingIn(log: RunLog, walk: Walk, { joined, left, ended }: StayLog): Promise<Partial<Walk>> {
   const { store } = log;
   if (store === undefined) return {};
-  const name = nameOf(walk.series);
+  const name = seriesNameOf(walk.series);
   const calls = store.calls.filter(({ series }) => series === name);
   const covered = coveredAt(store.before.get(name)?.covered ?? [], calls, joined);
   const range = { from: await beginningOf(log, walk), to: walk.to };

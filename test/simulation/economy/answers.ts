@@ -1,6 +1,7 @@
 import type { ContractError } from "../../../src/index.js";
 import type { Intervals } from "../calendar.js";
 import { type Exchange, FOREIGN, hasFalseDate } from "../exchanges.js";
+import { APART } from "../monitors/evidence.js";
 import { askedBy, type Read, readBody } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 
@@ -40,9 +41,20 @@ export function isCutShort({ told }: Exchange): boolean {
   return (told?.error as Partial<ContractError> | undefined)?.path?.[0] === "cursor";
 }
 
-/** The candles that answers have shown, until one lacks them. */
+/** What is asked again without waiting for the next slot comes after so long, ms. */
+const AT_ONCE = 2_000;
+/** Answers that lack a candle may seem to be of one second, if they are made so soon after the first of them, ms. */
+const SAME = 2 * APART;
+
+/** Whether one request followed the answer to another one at once. */
+export function followsAtOnce(next: Exchange | undefined, { received }: Exchange): boolean {
+  return next !== undefined && next.sent <= received! + AT_ONCE;
+}
+
+/** The candles that answers have shown, until two lack them. */
 export class Shown {
-  readonly #known = new Set<number>();
+  /** With when the first answer was made that lacks them. */
+  readonly #known = new Map<number, number>();
   /** What a poll has shown: an answer of a history is held to the newest of that which lies in its range. */
   readonly #polled = new Set<number>();
   #walk = new Set<number>();
@@ -63,20 +75,23 @@ export class Shown {
   }
 
   /**
-   * Takes in a page; gives whether the range that ends with it lacks a candle that was shown before. `until`: the end of what
-   * is wanted of it; what lies between that and the end that is asked for is its margin.
+   * Takes in a page; gives whether the range that ends with it lacks a candle that was shown before. That takes one request more,
+   * and others if they follow at once. `until`: the end of what is wanted of it; what lies between that and the end that is asked
+   * for is its margin.
    */
-  lacks(read: Read, until = read.asked.to): boolean {
-    const { asked, rows, broken, hasUnidentifiedRow, cursor: next } = read;
+  lacks(read: Read, next: Exchange | undefined, until = read.asked.to): boolean {
+    const { asked, exchange, rows, broken, hasUnidentifiedRow, cursor: more } = read;
     const { from, to, cursor } = asked;
+    const madeAt = exchange.answeredAt!;
     if (cursor === undefined) this.#walk = new Set();
     for (const timestamp of [...rows.keys(), ...broken]) this.#walk.add(timestamp);
     let isLacking = false;
-    if (next === undefined && !hasUnidentifiedRow) {
-      for (const timestamp of this.#known) {
+    if (more === undefined && !hasUnidentifiedRow && !isProbe(exchange)) {
+      for (const [timestamp, before] of this.#known) {
         if (timestamp <= from || timestamp >= to || this.#walk.has(timestamp)) continue;
-        isLacking = true;
-        this.#known.delete(timestamp);
+        this.#known.set(timestamp, Math.min(before, madeAt));
+        if (madeAt >= before + SAME) this.#known.delete(timestamp);
+        else isLacking ||= before === Number.POSITIVE_INFINITY || followsAtOnce(next, exchange);
       }
       const polled = Math.max(...[...this.#polled].filter((timestamp) => timestamp < until));
       if (polled > from && !this.#walk.has(polled)) {
@@ -85,7 +100,7 @@ export class Shown {
         if (this.#walk.size > 0) this.#polled.delete(polled);
       }
     }
-    for (const timestamp of rows.keys()) this.#known.add(timestamp);
+    for (const timestamp of rows.keys()) this.#known.set(timestamp, Number.POSITIVE_INFINITY);
     this.#hasAny ||= rows.size > 0;
     return isLacking;
   }

@@ -1,14 +1,12 @@
-import { CLOSED } from "../connections.js";
-import { APART } from "../monitors/evidence.js";
 import type { FeedPlan } from "../plan.js";
-import { askedBy } from "../reads.js";
+import { seriesNameOf } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import { serviceClockOf } from "../service-time.js";
-import { isProbe, readOf, Shown } from "./answers.js";
+import { followsAtOnce, isProbe, readOf, Shown } from "./answers.js";
+import { requestsOf } from "./asked.js";
+import { LEARNING } from "./polls.js";
 import { isWithin, slotsWithin, spansOf } from "./spans.js";
 
-/** After trouble, or after somebody has joined, the clock is known by so many closings. */
-const SETTLED = 10;
 /** Over fewer closings one request more would weigh too much. */
 const LEAST = 10;
 
@@ -16,7 +14,7 @@ const LEAST = 10;
 export interface Health {
   readonly feed: FeedPlan;
   readonly closings: number;
-  /** All but those that an answer made necessary which lacked a candle: that is there no more, or not yet. */
+  /** All but those after answers that lacked a candle, and after the first ones of another machine, by which the time is learned anew. */
   readonly requests: number;
   /** How far the service's clock and the client's have drifted apart meanwhile, in ms. */
   readonly drifted: number;
@@ -27,21 +25,17 @@ export interface Health {
 export function healthOf(log: RunLog): readonly Health[] {
   const clock = serviceClockOf(log.plan.world);
   const healthyFrom = clock.at(log.plan.world.start + log.plan.healthyFrom);
+  const requests = requestsOf(log);
   const list: Health[] = [];
   for (const feed of log.plan.feeds.filter(({ every }) => every === "close")) {
     const stays = log.stays.filter(({ plan }) => "feed" in plan && plan.feed === feed);
-    const { pairAddress, timeframe, currency } = feed.series;
-    const asked = log.exchanges.filter(({ url, priority, faults }) => {
-      const { kind, series } = askedBy(url);
-      const isOwn = kind === "ohlcv" && series === `${pairAddress} ${timeframe} ${currency}`;
-      return isOwn && priority !== "history" && !faults.includes(CLOSED);
-    });
+    const asked = requests.get(`ohlcv ${seriesNameOf(feed.series)}`) ?? [];
     // The search for a pair that has shown no candle is counted with what the series may take in all.
     const found = asked.find((exchange) => (readOf(exchange)?.rows.size ?? 0) > 0)?.sent;
     const polls = asked.filter((exchange) => !isProbe(exchange) || exchange.sent > (found ?? exchange.sent));
     for (const { from, until } of spansOf(log, stays)) {
       const healthy = { from: Math.max(from, healthyFrom), until };
-      const slots = slotsWithin(feed, healthy).slice(SETTLED);
+      const slots = slotsWithin(feed, healthy).slice(LEARNING);
       const closings = slots.length - 2;
       if (closings < LEAST) continue;
       // From the middle between two closings to the middle between two others.
@@ -51,22 +45,16 @@ export function healthOf(log: RunLog): readonly Health[] {
       };
       const own = polls.filter(({ sent }) => isWithin(log, sent, stretch));
       const shown = new Shown();
-      const lacking = new Set(
-        own.filter((exchange) => {
-          const read = readOf(exchange);
-          return read !== undefined && shown.lacks(read);
-        }),
-      );
-      // A doubt may take a third answer: the first two may be of one second, by all that a client knows.
-      const seconds = own.filter(({ received }, index) => {
-        const next = own[index + 1];
-        const isAgain = next !== undefined && received !== undefined && next.sent <= received + APART;
-        return index > 0 && lacking.has(own[index - 1]!) && isAgain;
-      });
-      const excused = new Set([...lacking, ...seconds]).size;
-      const requests = own.length - excused;
+      let learning = LEARNING;
+      const taken = own.filter((exchange, at) => {
+        const [before = exchange, next] = [own[at - 1], own[at + 1]];
+        const read = readOf(exchange);
+        if (read !== undefined && shown.lacks(read, next)) return false;
+        const isLearned = exchange.ahead === before.ahead || !followsAtOnce(next, exchange);
+        return isLearned || learning-- <= 0;
+      }).length;
       const drifted = Math.abs(log.plan.world.drift) * (stretch.until - stretch.from);
-      list.push({ feed, closings, requests, drifted, until: clock.until(stretch.until) });
+      list.push({ feed, closings, requests: taken, drifted, until: clock.until(stretch.until) });
     }
   }
   return list;

@@ -1,12 +1,13 @@
 import { type Intervals, intervalsOf } from "../calendar.js";
 import { type Exchange, hasFalseDate } from "../exchanges.js";
 import type { FeedPlan } from "../plan.js";
-import type { Read } from "../reads.js";
+import { type Read, seriesNameOf } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { serviceClockOf } from "../service-time.js";
 import { candlesAt } from "../truth.js";
 import type { Account } from "./allowed.js";
 import {
+  followsAtOnce,
   holdsOnlyBroken,
   isCutShort,
   isDoubtful,
@@ -27,8 +28,6 @@ import { EARLIEST, pageSizeOf } from "./walks.js";
 
 /** What one slot may ask for again, whatever its answers show. */
 const MOST_AGAIN = 2;
-/** What is asked again without waiting for the next slot comes after so long, ms. */
-const AT_ONCE = 2_000;
 /** Closings that may be asked for once more until the service's clock is known. */
 export const LEARNING = 10;
 /** So many intervals that a store lacks come with the first answer at most. */
@@ -66,11 +65,9 @@ export async function allowPolls(
     const own = exchanges.filter(({ sent }) => isWithin(log, sent, span));
     // What comes without pages before it, where no attempt is left, is a poll that has failed.
     const isAskedAtOnce = (exchange: Exchange, at: number) => {
-      const { sent, attempt } = own[at + 1] ?? { sent: Infinity };
+      const next = own[at + 1];
       return (
-        isCutShort(exchange) &&
-        sent <= exchange.received! + AT_ONCE &&
-        attempt !== (exchange.attempt ?? 1) + 1
+        isCutShort(exchange) && followsAtOnce(next, exchange) && next?.attempt !== (exchange.attempt ?? 1) + 1
       );
     };
     const others = own.filter((exchange, at) => !isAskedAtOnce(exchange, at));
@@ -81,7 +78,7 @@ export async function allowPolls(
       if (read === undefined) continue;
       // The first look of a slot is paid for, whatever it shows.
       const passed = due.filter((slot) => slot <= exchange.answeredAt!).length;
-      if (isProbe(exchange) || (read.rows.size === 0 && passed === looked)) search.note(read);
+      search.note(read, read.rows.size > 0 || passed !== looked);
       const before = own[at - 1];
       // Where nothing has shown yet, an answer of which nothing can be read is none.
       const hasFailed = before && (hasFalseDate(before) || (!shown.hasAny && holdsOnlyBroken(before)));
@@ -90,7 +87,8 @@ export async function allowPolls(
         polls += 1;
       }
       looked = passed;
-      if (shown.lacks(read) || isDoubtful(read) || isOutdated(read, intervals, feed.settle)) again += 1;
+      if (shown.lacks(read, own[at + 1]) || isDoubtful(read) || isOutdated(read, intervals, feed.settle))
+        again += 1;
       if (leadsNowhere(read)) account.allow("page");
       if (isProbe(exchange) || read.asked.cursor !== undefined) continue;
       const isEmpty = coveredUntil === undefined ? !holdsAny(read, intervals) : read.rows.size === 0;
@@ -134,11 +132,11 @@ export function timesToLearn({ plan }: RunLog): number {
 /** Where a store ends, as a poll begins: it reads on from there, unless more than half a page lies between. */
 function storedUntil(
   { store }: RunLog,
-  { series: { pairAddress, timeframe, currency } }: FeedPlan,
+  feed: FeedPlan,
   intervals: Intervals,
   { sent, answeredAt }: Exchange,
 ): number | undefined {
-  const name = `${pairAddress} ${timeframe} ${currency}`;
+  const name = seriesNameOf(feed.series);
   const calls = store?.calls.filter(({ series }) => series === name) ?? [];
   const until = coveredAt(store?.before.get(name)?.covered ?? [], calls, sent).at(-1)?.to;
   return until !== undefined && intervals.count(until, answeredAt!) <= HALF_A_PAGE ? until : undefined;

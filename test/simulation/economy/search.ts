@@ -6,8 +6,10 @@ import { isProbe, type Shown } from "./answers.js";
 
 /** A beginning that no report tells is found by so many asks a halving of the range, and confirmed by so many. */
 const UNTOLD = { halving: 2, confirmed: 12 };
-/** While a pair shows no candle, it is looked for by so many asks, each time that its silence has doubled from a minute on. */
-const SILENT = { asks: 4, first: 60_000 };
+/** What does not show is looked for by so many asks. */
+const ASKS = 4;
+/** It is looked for again after so long, ms, and each time after twice as long as before: a pair that has shown no candle, or one that has. */
+const PAUSE = { silent: [60_000, 3_600_000], lost: [1_000, 300_000] } as const;
 
 /** The search for candles where an answer shows none: it may come too early for the pair's creation. */
 export class Search {
@@ -17,19 +19,29 @@ export class Search {
   #silent = 0;
   #untold = 0;
   #silentUntil = Number.NEGATIVE_INFINITY;
+  /** Asks for what was shown before and does not show, where a report has told the creation, and when they were answered. */
+  readonly #lost: number[] = [];
+  /** Whether the last answer to anything else has shown nothing. */
+  #isEmpty = false;
 
   constructor(log: RunLog, shown: Shown) {
     this.#log = log;
     this.#shown = shown;
   }
 
-  /** Takes in an answer, before its rows count as shown. */
-  note(read: Read): void {
+  /** Takes in an answer, before its rows count as shown; `isPaid`: whether something else than a search is asked for by it. */
+  note(read: Read, isPaid = false): void {
     const { exchange, rows } = read;
+    if (!isProbe(exchange)) {
+      this.#isEmpty = rows.size === 0;
+      if (isPaid) return;
+    }
     const showsNew = [...rows.keys()].some((timestamp) => !this.#shown.has(timestamp));
     if (showsNew && !isProbe(exchange)) return;
-    if (this.#shown.hasAny) this.#untold += isTold(this.#log, read) ? 0 : 1;
-    else {
+    if (this.#shown.hasAny) {
+      if (!isTold(this.#log, read)) this.#untold += 1;
+      else if (isProbe(exchange) && this.#isEmpty) this.#lost.push(exchange.answeredAt!);
+    } else {
       this.#silent += 1;
       this.#silentUntil = exchange.answeredAt!;
     }
@@ -41,15 +53,34 @@ export class Search {
     { from, until }: { from: number; until: number },
     earliest: number,
   ): number {
-    const minutes = Math.max(0, this.#silentUntil - from) / SILENT.first;
-    const silent = Math.min(this.#silent, SILENT.asks * (1 + Math.floor(Math.log2(1 + minutes))));
-    return silent + Math.min(this.#untold, mostUntold(intervals, { from: earliest, to: until }));
+    const silent = Math.min(this.#silent, ASKS * searchesIn(this.#silentUntil - from, PAUSE.silent));
+    return (
+      silent +
+      this.#mostLost(1) +
+      Math.min(this.#untold, mostUntold(intervals, { from: earliest, to: until }))
+    );
   }
 
-  /** How many asks it may take to read a range. */
-  within(intervals: Intervals, range: Span): number {
-    return Math.min(this.#silent + this.#untold, mostUntold(intervals, range));
+  /** How many asks it may take so many readers to read a range. */
+  within(intervals: Intervals, range: Span, readers: number): number {
+    return this.#mostLost(readers) + Math.min(this.#silent + this.#untold, mostUntold(intervals, range));
   }
+
+  #mostLost(readers: number): number {
+    const [first = 0] = this.#lost;
+    const searches = searchesIn((this.#lost.at(-1) ?? 0) - first, PAUSE.lost);
+    return Math.min(this.#lost.length, readers * ASKS * searches);
+  }
+}
+
+/** How many searches a time may take. */
+function searchesIn(time: number, [first, longest]: readonly [number, number]): number {
+  let searches = 1;
+  for (let [pause, at] = [first, first] as [number, number]; at <= time; at += pause) {
+    searches += 1;
+    pause = Math.min(2 * pause, longest);
+  }
+  return searches;
 }
 
 function mostUntold(intervals: Intervals, { from, to }: Span): number {

@@ -73,19 +73,19 @@ export async function allowWalks(
   const shown = new Shown();
   const search = new Search(log, shown);
   const polled = polls.flatMap((exchange) => readOf(exchange) ?? []);
-  for (const exchange of exchanges) {
+  for (const [at, exchange] of exchanges.entries()) {
     const read = readOf(exchange);
     if (read === undefined) continue;
     const isBefore = (poll: Read) => poll.exchange.told!.order < exchange.told!.order;
     while (polled[0] !== undefined && isBefore(polled[0])) shown.notePolled(polled.shift()!);
-    if (!isTold(log, read)) search.note(read);
+    if (shown.hasAny || !isTold(log, read)) search.note(read);
     const length = read.asked.to - read.asked.from;
     if (read.served === 0 && length >= GROWTH * silentFor) {
       if (silentFor > 0) account.allow("silence");
       silentFor = length;
     }
     if (
-      shown.lacks(read, own?.shift(read.asked.to, -1)) ||
+      shown.lacks(read, exchanges[at + 1], own?.shift(read.asked.to, -1)) ||
       isDoubtful(read) ||
       exchange.old > 0 ||
       isHidden(log, read)
@@ -99,7 +99,7 @@ export async function allowWalks(
     if (told?.isGood === false && exchanges[at - 1]?.told?.isGood) account.allow("again");
   if (own !== undefined) {
     const range = { from: Math.min(...walks.map(startOf)), to: Math.max(...walks.map(({ to }) => to)) };
-    account.allow("search", search.within(own, range));
+    account.allow("search", search.within(own, range, walks.length));
   }
   allowRetries(
     log,

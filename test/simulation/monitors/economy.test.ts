@@ -40,6 +40,8 @@ interface Asked {
   readonly cursor?: string | undefined;
   /** By which machine's clock it is answered, ms ahead of the one that is behind; default 0. */
   readonly ahead?: number;
+  /** How old the copy of a cache is, ms; default: it is none. */
+  readonly old?: number;
 }
 
 interface Market {
@@ -71,6 +73,7 @@ async function breachesOf(
         limit = 1_000,
         cursor,
         ahead = 0,
+        old = 0,
       },
       number,
     ) => {
@@ -87,8 +90,8 @@ async function breachesOf(
         ...{
           sent,
           received: sent + 10,
-          answeredAt: sent + 5,
-          old: 0,
+          answeredAt: sent + 5 - old,
+          old,
           ahead,
           lag: 0,
           attempt,
@@ -197,12 +200,13 @@ describe("a poll", () => {
   });
 
   it("asks again while two machines are told apart whose Dates contradict each other, and not for good", async () => {
-    const twice = (count: number) =>
+    const twice = (count: number, from = 0) =>
       closings(30).flatMap((asked, at) =>
-        at < count ? [asked, { ...asked, at: asked.at + 20, ahead: 1_500 }] : [asked],
+        at >= from && at < from + count ? [asked, { ...asked, at: asked.at + 20, ahead: 1_500 }] : [asked],
       );
     const watch = [watching(31 * MINUTE)];
     expect(await breachesOf(watch, [look(JOINED + 1), ...twice(8)])).toEqual([]);
+    expect(await breachesOf(watch, [look(JOINED + 1), ...twice(8, 15)])).toEqual([]);
     expect((await breachesOf(watch, [look(JOINED + 1), ...twice(30)])).length).toBeGreaterThan(0);
     const ofOne = twice(8).map(({ ahead: _, ...asked }) => asked);
     expect((await breachesOf(watch, [look(JOINED + 1), ...ofOne])).length).toBeGreaterThan(0);
@@ -243,6 +247,22 @@ describe("a poll", () => {
     const repeats = [1_000, 2_000, 3_000, 4_000, 5_000, 6_000].map(again);
     const asked = [look(JOINED + 1), first, lacking, ...repeats, ...others];
     expect(await breachesOf(watch, asked)).toHaveLength(1);
+  });
+
+  it("asks twice more, each time, where a cache gives the answer again that lacks a candle", async () => {
+    const [first, second, ...others] = closings(9) as [Asked, Asked, ...Asked[]];
+    const rows = second.rows!.filter((timestamp) => timestamp !== first.rows!.at(-2));
+    const asked = (isCopy: boolean) => {
+      const lacking = [second, ...others.slice(0, 4)].flatMap((slot, at) =>
+        Array.from({ length: 3 }, (_, by) => ({
+          ...{ ...slot, rows, at: slot.at + 1_000 * by },
+          old: isCopy ? at * MINUTE + 1_000 * by : 0,
+        })),
+      );
+      return breachesOf([watching(10 * MINUTE)], [look(JOINED + 1), first, ...lacking, ...others.slice(4)]);
+    };
+    expect(await asked(true)).toEqual([]);
+    expect(await asked(false)).toHaveLength(1);
   });
 
   it("waits before it sends again what has failed", async () => {
@@ -307,6 +327,22 @@ describe("a poll", () => {
       asked.limit === 2 ? [asked] : [asked, { ...asked, at: asked.at + 500 }],
     );
     expect(await breachesOf(watch, twice)).toContainEqual(expect.stringMatching(/closings of 1min/));
+  });
+
+  it("may look ever more rarely for what it has shown and does not show any more", async () => {
+    const isTooMuch = async (searched: number, rows?: readonly number[]) => {
+      const asked = closings(30).flatMap((slot, at) => {
+        if (at < 10) return [slot];
+        const empty = { ...slot, rows: rows ?? [] };
+        const probe = { ...empty, at: slot.at + 1_000, limit: 2 };
+        return at < 10 + searched ? [empty, probe, probe, probe, probe] : [empty];
+      });
+      const breaches = await breachesOf([watching(31 * MINUTE)], [look(JOINED + 1), ...asked]);
+      return breaches.some((what) => what.includes("for ohlcv"));
+    };
+    expect(await isTooMuch(10)).toBe(false);
+    expect(await isTooMuch(20)).toBe(true);
+    expect(await isTooMuch(10, minutes(START - 10 * MINUTE, START + 31 * MINUTE))).toBe(true);
   });
 });
 

@@ -111,16 +111,21 @@ export class StoredPast implements PastReader {
         const leave = await stored.takeTurn(intervals.shift(end, -missing), options.signal);
         try {
           const again = await stored.read({ from: earliest, to: end, last: 0 });
-          if (again.covered.at(-1)?.to === end) continue;
+          const from = again.covered.at(-1)?.to ?? earliest;
+          // Another one has written it meanwhile.
+          if (from === end) continue;
           const before = new Set(parts);
           const onGone = (anchors: readonly number[]) => this.#forget(anchors);
-          const read = await this.#service.newest({ ...query, onGone }, options);
+          const read = await this.#service.newest({ ...query, from, onGone }, options);
           for (const part of read) if (!before.has(part)) this.#keep(part);
           const [first] = read;
-          // It has found fewer than are wanted: the series begins there.
-          if (first !== undefined && first.from > earliest && stillWanted(query, read, intervals) > 0)
-            this.#keep({ ...first, from: earliest, to: first.from, candles: [], unreadable: new Set() });
-          return read;
+          // It has found fewer than are wanted: the series begins there, or what is stored ends with a silence.
+          if (first !== undefined && first.from > from && stillWanted(query, read, intervals) > 0) {
+            const silence = { ...first, from, to: first.from, candles: [], unreadable: new Set<number>() };
+            this.#keep(silence);
+            if (from > earliest) parts.unshift(silence);
+          }
+          if (from === earliest) return read;
         } finally {
           leave();
         }
@@ -138,12 +143,13 @@ export class StoredPast implements PastReader {
 
   /**
    * Whether to read all that lies between what is covered and now, and not only as many candles as are wanted: where it
-   * holds few more, if it holds them as densely as what came before.
+   * holds few more, if it holds them as densely as what came before. After a silence nobody knows that.
    */
   #isWorthFilling({ from, to }: Span, before: readonly Candle[], wanted: number): boolean {
     const { intervals } = this.#rules;
     const gap = intervals.count(from, to);
-    if (gap <= FULL_PAGE || before.length === 0) return true;
+    if (gap <= FULL_PAGE) return true;
+    if (before.length === 0) return false;
     const density = before.length / intervals.count(before[0]!.timestamp, from);
     return gap * density <= wanted + FULL_PAGE;
   }
