@@ -52,6 +52,16 @@ describe("fetchCandles with a store", () => {
     expect(candles[0]!.timestamp).toBeGreaterThan(START - DAY - 2 * MINUTE);
   });
 
+  it("writes no silence while no candle shows that is beside it", async () => {
+    const store = memoryStore();
+    const range = [START - 2 * HOUR, START - HOUR] as const;
+    const first = begin(store, START);
+    first.interfere = (_, answer) => withRows(answer, () => []);
+    expect(await fetched(first, ...range)).toEqual([]);
+    expect((await store.read(KEY_OF_MINUTES, ALL)).covered).toEqual([]);
+    expect(await fetched(begin(store, START), ...range)).toEqual(await truthOf(START, ...range));
+  });
+
   it("asks for the end of a range without `to`, by the service's clock, and writes what is two intervals old", async () => {
     const store = memoryStore();
     const candles = await fetched(begin(store, START), START - HOUR);
@@ -218,17 +228,6 @@ describe("watchCandles with a store", () => {
     await again.clock.advanceBy(2 * MINUTE);
     expect(standing(events).length).toBeGreaterThanOrEqual(500);
     subscription.unsubscribe();
-  });
-
-  it("asks for so many candles and no more, though a silence of long ago is stored", async () => {
-    const requestsWith = async (isStored: boolean) => {
-      const store = memoryStore();
-      if (isStored) await fetched(begin(store, START), START - 20 * DAY, START - 20 * DAY + HOUR);
-      const { requests, candles } = await watched(begin(store, START), { since: { candles: 6 } }, 20_000);
-      expect(candles.length).toBeGreaterThanOrEqual(6);
-      return requests;
-    };
-    expect(await requestsWith(true)).toBe(await requestsWith(false));
   });
 
   it("asks for nothing that is stored where fewer candles follow on it than are wanted", async () => {

@@ -65,8 +65,9 @@ export class StoredPast implements PastReader {
           onGone: (anchors) => this.#forget(anchors),
         };
         for await (const part of this.#service.parts(missing, options)) {
-          this.#keep(part);
           newest = part.candles.at(-1)?.timestamp ?? newest;
+          // A service that shows nothing at all may hide it: no silence is written before there is a candle beside it.
+          if (newest !== undefined) this.#keep(part);
           yield part;
           start = part.to;
         }
@@ -143,13 +144,12 @@ export class StoredPast implements PastReader {
 
   /**
    * Whether to read all that lies between what is covered and now, and not only as many candles as are wanted: where it
-   * holds few more, if it holds them as densely as what came before. After a silence nobody knows that.
+   * holds few more, if it holds them as densely as what came before.
    */
   #isWorthFilling({ from, to }: Span, before: readonly Candle[], wanted: number): boolean {
     const { intervals } = this.#rules;
     const gap = intervals.count(from, to);
-    if (gap <= FULL_PAGE) return true;
-    if (before.length === 0) return false;
+    if (gap <= FULL_PAGE || before.length === 0) return true;
     const density = before.length / intervals.count(before[0]!.timestamp, from);
     return gap * density <= wanted + FULL_PAGE;
   }
