@@ -519,13 +519,6 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     seeds: [1, 4],
   },
   {
-    name: "asks for all of a history of which the newest part is missing",
-    file: "adapters/store/keeping/stored-past.ts",
-    find: "if (gap <= FULL_PAGE) return true;",
-    replace: "return false;",
-    seeds: [123],
-  },
-  {
     name: "keeps to itself that a store fails",
     file: "adapters/store/keeping/stored-series.ts",
     find: "this.tell(operation, key, span, troubleOf(cause));",

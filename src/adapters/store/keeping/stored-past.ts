@@ -98,16 +98,6 @@ export class StoredPast implements PastReader {
         const from = isShort && !isBeginning ? span.from : first!.timestamp;
         parts.unshift(this.#storedPart({ from, to: end }, candles));
         if (isBeginning) return parts;
-      } else if (
-        span !== undefined &&
-        this.#isWorthFilling({ from: span.to, to: end }, held.candles, missing)
-      ) {
-        const { skipsRows, onDropped } = query;
-        const anchors = held.candles.slice(-1).map(({ timestamp }) => timestamp);
-        const gap = { from: span.to, until: () => end, anchors, skipsRows, ...(onDropped && { onDropped }) };
-        const read: FinalPart[] = [];
-        for await (const part of this.parts(gap, options)) read.push(part);
-        parts.unshift(...newestOf(read, missing));
       } else {
         const leave = await stored.takeTurn(intervals.shift(end, -missing), options.signal);
         try {
@@ -140,18 +130,6 @@ export class StoredPast implements PastReader {
     if (near.covered[0] !== undefined || end >= until) return near.covered[0]?.from ?? Infinity;
     const far = await this.#stored.read({ from: end, to: until, last: 0 });
     return far.covered[0]?.from ?? Infinity;
-  }
-
-  /**
-   * Whether to read all that lies between what is covered and now, and not only as many candles as are wanted: where it
-   * holds few more, if it holds them as densely as what came before.
-   */
-  #isWorthFilling({ from, to }: Span, before: readonly Candle[], wanted: number): boolean {
-    const { intervals } = this.#rules;
-    const gap = intervals.count(from, to);
-    if (gap <= FULL_PAGE || before.length === 0) return true;
-    const density = before.length / intervals.count(before[0]!.timestamp, from);
-    return gap * density <= wanted + FULL_PAGE;
   }
 
   /** What the store has is not so any longer: the candles that every answer was held to are gone. */
@@ -193,18 +171,4 @@ export function storeRules({ intervals, settle, revisionWindow, frames }: Candle
 /** Whether the service's clock is certain enough to say for good what is past. */
 export function isTrusted(clock: ReturnType<ClientCore["serviceClock"]>): boolean {
   return !clock.isContradicted && (clock.isConfirmed || clock.bounds === undefined);
-}
-
-/** The newest candles of ascending parts, in parts that begin with the first of them. */
-function newestOf(parts: readonly FinalPart[], count: number): FinalPart[] {
-  const found: FinalPart[] = [];
-  let missing = count;
-  for (const part of [...parts].reverse()) {
-    if (missing <= 0) break;
-    const surplus = part.candles.length - missing;
-    const candles = part.candles.slice(Math.max(0, surplus));
-    found.unshift(surplus >= 0 ? { ...part, from: candles[0]!.timestamp, candles } : part);
-    missing -= candles.length;
-  }
-  return found;
 }
