@@ -215,6 +215,19 @@ describe("what a subscriber is held to", () => {
     expect(breaches.some((what) => what.endsWith(lacks(0)))).toBe(true);
   });
 
+  it("counts candles back from the first answer that shows any, or that a history follows at once", async () => {
+    const empty = lookAt(0.4, { rows: new Map() });
+    const given = { since: { candles: 1 }, held: [8], looks: [empty, lookAt(9), lookAt(10)] };
+    const isHeldTo = async (own: Partial<Case>) =>
+      (await judge({ ...given, ...own })).breaches.some((what) => what.endsWith(lacks(0)));
+    expect(await isHeldTo({})).toBe(false);
+    expect(await isHeldTo({ asked: [[-20, true]] })).toBe(true);
+    // A search is no answer of the poll.
+    const url = "http://localhost/token/devnet/pairs/pair/ohlcv?limit=2";
+    expect(await isHeldTo({ looks: [empty, lookAt(0.7, { url }), lookAt(9), lookAt(10)] })).toBe(false);
+    expect(await isHeldTo({ looks: [lookAt(0.5), lookAt(9), lookAt(10)] })).toBe(true);
+  });
+
   it("counts what it was given for good, though the service has it no more", async () => {
     // A fork has taken the third candle back after it had become final.
     const rows = new Map(SWAPS.map((swap) => [at(swap), [candleOf(swap)]]));
