@@ -235,6 +235,10 @@ describe("what a subscriber is held to", () => {
     const url = "http://localhost/token/devnet/pairs/pair/ohlcv?limit=2";
     expect(await isHeldTo({ looks: [empty, lookAt(0.7, { url }), lookAt(9), lookAt(10)] })).toBe(false);
     expect(await isHeldTo({ looks: [lookAt(0.5), lookAt(9), lookAt(10)] })).toBe(true);
+    // Nor is the question for the candle before one that shows nothing.
+    const asked = { ...lookAt(0).asked, from: at(-20), to: at(-1) };
+    const before = lookAt(0.4, { asked, rows: new Map([[at(-5), [candleOf(-5)]]]) });
+    expect(await isHeldTo({ looks: [empty, before, lookAt(9), lookAt(10)] })).toBe(false);
   });
 
   it("counts what it was given for good, though the service has it no more", async () => {

@@ -24,6 +24,8 @@ export function sessionOf(log: RunLog, stay: StayLog): number {
 
 /** Whether a history begins behind an answer: behind one that shows nothing only if what is asked about that succeeds as well. */
 function isTakenIn(log: RunLog, { plan, events }: StayLog, look: Look, next: Look | undefined): boolean {
+  // The question for the candle before it shows rows, too, and may be the last that succeeds.
+  if (!covers(look, look.answeredAt)) return false;
   if (look.rows.size > 0) return true;
   const series = seriesNameOf((plan as { feed: FeedPlan }).feed.series);
   const isBehind = (at: number) => at >= look.received && at < (next?.received ?? Number.POSITIVE_INFINITY);
