@@ -301,6 +301,23 @@ describe.each([
   });
 });
 
+it("a stream that begins just before an interval does begins at once, though the time is known to a second only", async () => {
+  for (let early = 50; early < 1_000; early += 75) {
+    const world = new World({ start: at("12:00:10.001"), hasDate: true });
+    world.swapsEvery(10_000, at("11:00:00"), at("13:00:00"));
+    watchCandles(world.client, { ...MINUTES, timeframe: "1h", every: "close" }).subscribe();
+    const joined = at("12:01:00") - early;
+    await world.clock.advanceTo(joined);
+    let told = Infinity;
+    watchCandles(world.client, MINUTES).subscribe(() => {
+      told = Math.min(told, world.clock.now());
+    });
+    await world.clock.advanceBy(10_000);
+    expect(told - joined).toBeLessThan(200);
+    expect(world.warnings).toEqual([]);
+  }
+});
+
 it("a clock that becomes known through another stream puts no poll off", async () => {
   const offset = -3 * 365 * 86_400_000;
   const world = new World({ start: at("12:00:10"), offset, hasDate: true });

@@ -1,6 +1,6 @@
 import { defer, finalize, type Observable } from "rxjs";
 import { type ClientCore, serviceNow } from "../../client/core.js";
-import { serviceTime } from "../../client/service-clock.js";
+import { earliestTime, serviceTime } from "../../client/service-clock.js";
 import type { Candle, Series, Timeframe } from "../../contract/model.js";
 import type { AskOptions, FeedUpdate, Poll, Step } from "../../poll/poller.js";
 import { candleSchedule } from "../../poll/schedule.js";
@@ -115,8 +115,10 @@ class LiveCandles {
 
   /** Where to begin. What has happened since the series was first asked for is told even if no answer has come until now. */
   #beginning(): number {
-    const { isConfirmed, epoch } = this.#core.serviceClock();
-    const start = this.#windowStart(serviceNow(this.#core));
+    const clock = this.#core.serviceClock();
+    const { isConfirmed, epoch } = clock;
+    // An answer tells no earlier time than is certain, and has to reach back from there.
+    const start = this.#windowStart(earliestTime(clock, this.#core.scheduler.now()));
     if (!isConfirmed) return start;
     if (this.#begin?.epoch !== epoch) {
       const before = this.#begin?.from ?? start;

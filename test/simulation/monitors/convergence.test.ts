@@ -68,6 +68,11 @@ function exchangeOf(
   return { url, priority, faults, told: { isGood }, old: 0, sent, received: sent };
 }
 
+function reportOf(sent: number) {
+  const url = "http://localhost/token/devnet/pairs/pair/snipers";
+  return { url, priority: "history", faults: [], told: { isGood: true }, old: 0, sent, received: sent };
+}
+
 interface Case {
   /** The minutes that the subscriber holds; default: those with a swap. */
   readonly held?: readonly number[];
@@ -94,6 +99,8 @@ interface Case {
   readonly hasFailed?: boolean;
   /** How many read the same past; default: one. */
   readonly readers?: number;
+  /** Whether a history of another timeframe asks where the pair was created. */
+  readonly hasReport?: boolean;
   /** What the client may spend. */
   readonly quota?: { readonly units: number; readonly per: number };
   /** How far the clock of a second machine is ahead, ms, and how well the time is known. */
@@ -115,6 +122,7 @@ async function judge({
   left,
   hasFailed = false,
   readers = 1,
+  hasReport = false,
   quota,
   ahead,
   tolerance = 0,
@@ -158,6 +166,7 @@ async function judge({
     plan: { world, healthyFrom: 0 },
     told: [],
     exchanges: [
+      ...(hasReport ? [reportOf(at(0))] : []),
       ...asked.map(([minute, isGood, fault, cursor], turn) =>
         exchangeOf("history", minute, at(1) + turn * 1_000, isGood, fault, cursor),
       ),
@@ -213,6 +222,23 @@ describe("what a subscriber is held to", () => {
     expect((await judge({ since: { candles: 3 }, held: [0, 3, 8] })).breaches).toEqual([]);
     const { breaches } = await judge({ since: { candles: 3 }, held: [3, 8] });
     expect(breaches.some((what) => what.endsWith(lacks(0)))).toBe(true);
+  });
+
+  it("counts candles back from the first answer that shows any, or that a history follows at once", async () => {
+    const empty = lookAt(0.4, { rows: new Map() });
+    const given = { since: { candles: 1 }, held: [8], looks: [empty, lookAt(9), lookAt(10)] };
+    const isHeldTo = async (own: Partial<Case>) =>
+      (await judge({ ...given, ...own })).breaches.some((what) => what.endsWith(lacks(0)));
+    expect(await isHeldTo({})).toBe(false);
+    expect(await isHeldTo({ asked: [[-20, true]] })).toBe(true);
+    // A search is no answer of the poll.
+    const url = "http://localhost/token/devnet/pairs/pair/ohlcv?limit=2";
+    expect(await isHeldTo({ looks: [empty, lookAt(0.7, { url }), lookAt(9), lookAt(10)] })).toBe(false);
+    expect(await isHeldTo({ looks: [lookAt(0.5), lookAt(9), lookAt(10)] })).toBe(true);
+    // Nor is the question for the candle before one that shows nothing.
+    const asked = { ...lookAt(0).asked, from: at(-20), to: at(-1) };
+    const before = lookAt(0.4, { asked, rows: new Map([[at(-5), [candleOf(-5)]]]) });
+    expect(await isHeldTo({ looks: [empty, before, lookAt(9), lookAt(10)] })).toBe(false);
   });
 
   it("counts what it was given for good, though the service has it no more", async () => {
@@ -282,6 +308,7 @@ describe("what a subscriber is held to", () => {
     expect((await judge(all("closed connection"))).breaches).toEqual([]);
     expect((await judge(all("closed connection"))).wasPossible).toBe(true);
     expect((await judge(all("503"))).wasPossible).toBe(false);
+    expect((await judge({ ...all("503"), hasReport: true })).wasPossible).toBe(false);
   });
 
   it("is nothing that only an answer has shown which is cut, stale or struck, or was asked for one row", async () => {

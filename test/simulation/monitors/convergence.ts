@@ -249,10 +249,13 @@ class Comparison {
     let hasBegun = false;
     for (const { url, sent, received, told, faults, priority } of asked) {
       if (sent > quiet()) break;
-      hasBegun ||= priority === "history";
-      if (hasBegun && priority !== "history") continue;
+      const isHistory = priority === "history";
+      // The history of another timeframe asks where the pair was created, too.
+      hasBegun ||= isHistory && askedBy(url).series === series;
+      if (hasBegun && !isHistory) continue;
       const answered = received ?? sent + timeout;
       last = Math.max(last, answered);
+      if (!hasBegun && isHistory) continue;
       const question = hasBegun ? `${askedBy(url).kind} ${askedBy(url).from}` : "poll";
       failed.delete("poll");
       const before = failed.get(question);

@@ -107,9 +107,9 @@ it("wants the newest candle missed for an interval before it goes, as an answer 
   ).toEqual([]);
 });
 
-it("wants what is missing for the first time asked for again within seconds, but for what a copy of the answer before lacks", async () => {
-  const look = (at: number, minutes: readonly number[], madeAt = at) => ({
-    asked: { from: START, to: START + 10 * MINUTE },
+it("wants what is missing for the first time asked for again within seconds, but for what a copy of the answer before lacks, or the margin at the end", async () => {
+  const look = (at: number, minutes: readonly number[], madeAt = at, end = 10) => ({
+    asked: { from: START, to: START + end * MINUTE },
     isHistory: false,
     answeredAt: START + madeAt,
     old: at - madeAt,
@@ -137,4 +137,7 @@ it("wants what is missing for the first time asked for again within seconds, but
   expect(await breachesAfter(look(302_000, []))).toEqual(breach);
   expect(await breachesAfter(look(302_000, [], 300_000))).toEqual([]);
   expect(await breachesAfter(look(302_000, [], 301_000))).toEqual(breach);
+  // Anchors alone are asked for with an interval more.
+  expect(await breachesAfter(look(302_000, [], 302_000, LOST + 1))).toEqual([]);
+  expect(await breachesAfter(look(302_000, [], 302_000, LOST + 2))).toEqual(breach);
 });

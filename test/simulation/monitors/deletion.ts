@@ -107,6 +107,8 @@ const watchSecondLooks = (polls: readonly Look[], feed: FeedPlan, log: RunLog, c
         timestamp >= context.changeableFrom(feed, look.answeredAt) &&
         asksFor(before, timestamp, intervals) &&
         covers(look, timestamp) &&
+        // Whether what lies in the margin at its end is there nobody has asked.
+        timestamp < intervals.shift(look.asked.to, -1) &&
         !look.rows.has(timestamp) &&
         !look.broken.has(timestamp) &&
         wasLastSeen(polls, at, timestamp),

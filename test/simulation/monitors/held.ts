@@ -1,5 +1,7 @@
 import { intervalsOf } from "../calendar.js";
-import { covers, type Look } from "../reads.js";
+import { isProbe } from "../economy/answers.js";
+import type { FeedPlan } from "../plan.js";
+import { askedBy, covers, type Look, seriesNameOf } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
 import type { Context } from "./monitor.js";
@@ -20,6 +22,21 @@ export function sessionOf(log: RunLog, stay: StayLog): number {
   return first.joinedOrder;
 }
 
+/** Whether a history begins behind an answer: behind one that shows nothing only if what is asked about that succeeds as well. */
+function isTakenIn(log: RunLog, { plan, events }: StayLog, look: Look, next: Look | undefined): boolean {
+  // The question for the candle before it shows rows, too, and may be the last that succeeds.
+  if (!covers(look, look.answeredAt)) return false;
+  if (look.rows.size > 0) return true;
+  const series = seriesNameOf((plan as { feed: FeedPlan }).feed.series);
+  const isBehind = (at: number) => at >= look.received && at < (next?.received ?? Number.POSITIVE_INFINITY);
+  return (
+    events.some(({ at }) => isBehind(at)) ||
+    log.exchanges.some(
+      ({ url, priority, sent }) => priority === "history" && isBehind(sent) && askedBy(url).series === series,
+    )
+  );
+}
+
 /** From where on a subscriber must know everything; `given`: the candles that it was given, with which the service may differ by now. */
 export function beginningOf(
   log: RunLog,
@@ -38,11 +55,12 @@ export function beginningOf(
   const running = intervals.start(joined + context.clockTolerance);
   const looks = context
     .looksAt(feed)
-    .filter(({ order, isHistory }) => order > stay.joinedOrder && !isHistory);
+    .filter((look) => look.order > stay.joinedOrder && !look.isHistory && !isProbe(look));
   if (since !== undefined) {
     const { candles } = since as { candles: number };
     // Where an outage has kept the first answer away they are those before that.
-    const until = Math.max(running, intervals.start(looks[0]?.answeredAt ?? joined));
+    const first = looks.find((look, at) => isTakenIn(log, stay, look, looks[at + 1])) ?? looks[0];
+    const until = Math.max(running, intervals.start(first?.answeredAt ?? joined));
     const newestAt = (at: number) => {
       const all = candlesAt(log, feed.series, { from: 0, to: until, at });
       const own = given.filter((timestamp) => timestamp < until);

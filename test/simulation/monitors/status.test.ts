@@ -6,7 +6,7 @@ import type { Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { recoveryOf } from "./health.js";
 import type { Context } from "./monitor.js";
-import { lostIn, watchStatuses } from "./status.js";
+import { lostIn, missingFirst, watchStatuses } from "./status.js";
 
 const START = Date.UTC(2024, 0, 1);
 /** When the back-off after all trouble has passed, ms. */
@@ -281,4 +281,29 @@ it("takes a candle for one that could not be known once any two answers about it
   expect(lost(0)).toBe(START);
   expect(lost(0, 130)).toBe(START);
   expect(lost(0, 130, 1_100)).toBeUndefined();
+});
+
+it("counts for the pair's first interval what is asked from there on", () => {
+  const [born, next] = [START, START + 60_000];
+  const look = (order: number, from: number, ...shown: readonly number[]) =>
+    ({
+      asked: { from, to: START + 300_000 },
+      isHistory: false,
+      sent: START + 120_000,
+      received: START + 120_000,
+      answeredAt: START + 120_000,
+      order,
+      rows: new Map(shown.map((timestamp) => [timestamp, []])),
+      broken: new Set<number>(),
+    }) as unknown as Look;
+  const missing = (...looks: readonly Look[]) => {
+    const context: Partial<Context> = { changeableFrom: () => 0, isWatched: () => true, bornAt: () => born };
+    return missingFirst(looks, { from: START, to: START + 300_000 }, 9, FEED, context as Context);
+  };
+  const before = [look(1, START - 60_000, born, next), look(2, START - 60_000, next)];
+  expect(missing(...before)).toBe(born);
+  expect(missing(...before, look(3, born, born, next))).toBeUndefined();
+  expect(missing(...before, look(3, born, born, next), look(4, born, next))).toBe(born);
+  // What begins any other interval lies in the margin.
+  expect(missing(...before, look(3, next, next), look(4, next))).toBe(born);
 });

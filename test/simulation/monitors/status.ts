@@ -353,7 +353,7 @@ export function lostIn(
 }
 
 /** The first candle of the window that the last look lacks, and the one before it had. */
-function missingFirst(
+export function missingFirst(
   looks: readonly Look[],
   { from, to }: Span,
   order: number,
@@ -362,10 +362,14 @@ function missingFirst(
 ): number | undefined {
   const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
   const polls = looks.filter((look) => !look.isHistory && look.order <= order);
+  // Before the pair's first interval there is none to begin a request with.
+  const bornAt = context.bornAt(feed);
   const recent = new Set(polls.slice(-6).flatMap(({ rows }) => [...rows.keys()]));
   for (const timestamp of [...recent].sort((a, b) => a - b)) {
     if (timestamp < from || timestamp >= to) continue;
-    const [before, last] = polls.filter((look) => asksFor(look, timestamp, intervals)).slice(-2);
+    const isAsked = (look: Look) =>
+      asksFor(look, timestamp, intervals) || (timestamp === bornAt && covers(look, timestamp));
+    const [before, last] = polls.filter(isAsked).slice(-2);
     if (before === undefined || last === undefined) continue;
     // What has left the window is in the margin of a request, and is not looked at.
     if (timestamp < context.changeableFrom(feed, last.answeredAt)) continue;
