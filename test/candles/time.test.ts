@@ -1,6 +1,12 @@
 import type { SchedulerLike } from "rxjs";
 import { describe, expect, it } from "vitest";
-import { type CandleEvent, type VirtualClock, type WatchOptions, watchCandles } from "../../src/index.js";
+import {
+  type CandleEvent,
+  type VirtualClock,
+  type WatchOptions,
+  watchCandles,
+  watchFeedStatus,
+} from "../../src/index.js";
 import { at, MINUTES, World } from "../world.js";
 
 const LONGEST_TIMER = 2 ** 31 - 1;
@@ -314,6 +320,24 @@ it("a stream that begins just before an interval does begins at once, though the
     });
     await world.clock.advanceBy(10_000);
     expect(told - joined).toBeLessThan(200);
+    expect(world.warnings).toEqual([]);
+  }
+});
+
+it("a stream that begins just after an interval does begins at once, though a machine answers that is behind", async () => {
+  for (let late = 25; late < 1_000; late += 75) {
+    const world = new World({ start: at("12:00:10.001"), hasDate: true });
+    world.swapsEvery(10_000, at("11:00:00"), at("13:00:00"));
+    watchCandles(world.client, { ...MINUTES, timeframe: "10s", every: "close" }).subscribe();
+    const joined = at("12:03:00") + late;
+    await world.clock.advanceTo(joined);
+    world.offset = -1_500;
+    let begun = Infinity;
+    watchFeedStatus(world.client, MINUTES).subscribe(({ state }) => {
+      if (state !== "starting") begun = Math.min(begun, world.clock.now());
+    });
+    await world.clock.advanceBy(10_000);
+    expect(begun - joined).toBeLessThan(200);
     expect(world.warnings).toEqual([]);
   }
 });

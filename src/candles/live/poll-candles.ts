@@ -94,7 +94,11 @@ class LiveCandles {
     const missesPresent = isShort && asked.to >= wanted.to;
     if (this.#book === undefined) {
       const from = Math.min(this.#beginning(), this.#windowStart(at));
-      if (missesPresent || asked.from > from) return { again: 0, observedAt: at };
+      if (missesPresent || asked.from > from) {
+        // Another machine may be behind that by which it was asked for.
+        if (!asked.isInDoubt) this.#begin = { from, epoch: asked.epoch };
+        return { again: 0, observedAt: at };
+      }
       book = emptyBook(from);
     }
     const page = this.#book === undefined ? await this.#anchored(wanted, asked, options) : asked;
