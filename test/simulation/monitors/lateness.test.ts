@@ -29,7 +29,11 @@ const CERTAIN: Partial<Context> = {
  * The breaches of a close, the first that its subscriber gets, which was seen at `observedAt`; the answer was so `old` by then,
  * or a page of one whose first page was sent at `begun`.
  */
-async function breachesOf(observedAt: number, priority: string, old = 0, begun = DUE + 50): Promise<number> {
+async function breachesOf(
+  observedAt: number,
+  priority: string,
+  { old = 0, begun = DUE + 50, cache }: { old?: number; begun?: number; cache?: object } = {},
+): Promise<number> {
   let breaches = 0;
   const at = DUE + 100 + DELAY;
   const candle = { timestamp: START, open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 };
@@ -43,7 +47,7 @@ async function breachesOf(observedAt: number, priority: string, old = 0, begun =
   } as unknown as StayLog;
   const first = { url: "/ohlcv?limit=8", sent: begun, received: begun, priority, old };
   const last = { url: "/ohlcv?limit=8&cursor=1", sent: DUE + 50, received: at, priority, old };
-  const world = { plan: { world: WORLD, healthyFrom: 0 }, stays: [stay] };
+  const world = { plan: { world: { ...WORLD, cache }, healthyFrom: 0 }, stays: [stay] };
   const log = { ...world, told: [first, last] } as unknown as RunLog;
   const context: Partial<Context> = {
     ...CERTAIN,
@@ -57,14 +61,17 @@ async function breachesOf(observedAt: number, priority: string, old = 0, begun =
 
 it("takes what comes with the poll's answer that has shown it for late by that answer's time", async () => {
   expect(await breachesOf(DUE + 100, "close")).toBe(0);
-  expect(await breachesOf(DUE - 3_700, "close", 3_800)).toBe(0);
-  expect(await breachesOf(DUE - 3_000, "close", 0, DUE - 3_000)).toBe(0);
+  expect(await breachesOf(DUE - 3_700, "close", { old: 3_800 })).toBe(0);
+  expect(await breachesOf(DUE - 3_000, "close", { begun: DUE - 3_000 })).toBe(0);
 });
 
 it("takes what a history hands over for late by when it comes", async () => {
   expect(await breachesOf(DUE + 100, "history")).toBe(1);
   expect(await breachesOf(DUE - 5_000, "close")).toBe(1);
   expect(await breachesOf(DUE + 100 + DELAY, "history")).toBe(0);
+  // A cache's whole seconds come on top of those of the `Date`.
+  expect(await breachesOf(DUE + 100 + DELAY - 1_500, "history")).toBe(1);
+  expect(await breachesOf(DUE + 100 + DELAY - 1_500, "history", { cache: { tellsAge: true } })).toBe(0);
 });
 
 describe("a close that is not live, 100 ms late, with nothing newer right after it", () => {

@@ -31,7 +31,10 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
   const { feed } = stay.plan;
   const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
   const closed = new Set<number>();
-  const hidden = log.plan.world.cache?.tellsAge === false ? HIDDEN : 0;
+  const { cache } = log.plan.world;
+  const hidden = cache?.tellsAge === false ? HIDDEN : 0;
+  // A cache tells whole seconds, too.
+  const aged = cache?.tellsAge ? GUESS : 0;
   /** Of the delivery that goes on: the newest close that it tells of first, and those of them that are live. */
   let delivery = { order: -1, at: Number.NaN, closes: [] as Seen<CandleEvent>[] };
   const breach = ({ at, value }: Seen<CandleEvent>, what: string) =>
@@ -75,7 +78,7 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
     const isFresh = isClose(late(observedAt), 0.001);
     const now = context.serviceClock(at);
     const slack =
-      (context.mayBeMachine(order) ? MACHINES : GUESS + hidden) +
+      (context.mayBeMachine(order) ? MACHINES : GUESS + hidden + aged) +
       context.toleranceAt(order) +
       longestWay(log, at);
     if (isJoining || isPast) {
@@ -91,7 +94,6 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
       const look = sourceOf(seen);
       const isKnown = !context.mayBeMachine(order) && context.isTrusted(order) && look !== undefined;
       const wrong = isKnown ? Math.min(...madeBy(look).map((madeAt) => Math.abs(observedAt - madeAt))) : 0;
-      // A cache tells whole seconds, too.
       const untold = GUESS + (look !== undefined && look.old > 0 ? GUESS : 0) + hidden;
       if (look !== undefined && wrong > untold + context.toleranceAt(order) + look.received - look.sent)
         breach(seen, `is observed ${wrong} ms from when its answer was made`);
