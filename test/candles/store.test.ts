@@ -1,5 +1,6 @@
 import { memoryStore } from "pairstream/store";
 import { describe, expect, it } from "vitest";
+import { candleStore } from "../../src/adapters/store/candle-store.js";
 import type { CandleStore } from "../../src/adapters/store/index.js";
 import {
   type CandleEvent,
@@ -243,6 +244,22 @@ describe("watchCandles with a store", () => {
     expect(candles).toHaveLength(50);
     const starts = again.candleRequests().map(({ url }) => Number(url.searchParams.get("fromDate")) * 1_000);
     expect(Math.min(...starts)).toBeGreaterThan(stored.to - 3 * MINUTE);
+  });
+
+  it("ends where nothing lies between what is stored and the pair's creation", async () => {
+    const store = memoryStore();
+    const to = at("11:57:00");
+    await store.write(KEY_OF_MINUTES, { from: to - HOUR, to, candles: [] });
+    const world = new World({
+      start: START,
+      createdAt: at("11:59:30"),
+      hasDate: true,
+      client: { store: candleStore(store) },
+    });
+    for (let time = at("11:59:30"); time < START + HOUR; time += 15_000) world.swap(time, 1);
+    const { candles, requests } = await watched(world, { since: { candles: 50 } }, 90_000);
+    expect(candles[0]!.timestamp).toBe(at("11:59:00"));
+    expect(requests).toBeLessThan(10);
   });
 
   it("leaves nothing behind at its signal for each of many spans that are missing", async () => {

@@ -109,11 +109,11 @@ export class StoredPast implements PastReader {
           const onGone = (anchors: readonly number[]) => this.#forget(anchors);
           const read = await this.#service.newest({ ...query, from, onGone }, options);
           for (const part of read) if (!before.has(part)) this.#keep(part);
-          const [first] = read;
+          const start = read[0]?.from ?? end;
           // It has found fewer than are wanted: the series begins there, or what is stored ends with a silence.
-          if (first !== undefined && first.from > from && stillWanted(query, read, intervals) > 0) {
-            const silence = { ...first, from, to: first.from, candles: [], unreadable: new Set<number>() };
-            this.#keep(silence);
+          if (start > from && stillWanted(query, read, intervals) > 0) {
+            const silence = this.#storedPart({ from, to: start }, []);
+            if (start < end) this.#keep(silence);
             if (from > earliest) parts.unshift(silence);
           }
           if (from === earliest) return read;
