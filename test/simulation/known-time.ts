@@ -13,7 +13,7 @@ const RESIDUE = 100;
 /** So many answers in a row find that out. */
 const FINDING_OUT = 4;
 /** Two machines are known once so many answers of each leave no time in common by so many ms: no clock drifts as far in between. */
-const TOLD_APART = { ofEach: 5, by: 400, within: 1_800_000 };
+const TOLD_APART = { ofEach: 4, by: 400, within: 1_800_000 };
 /** A machine that has answered among so many last answers is one to go by. */
 const REMEMBERED = 64;
 

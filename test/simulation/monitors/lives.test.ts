@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import type { Candle } from "../../../src/index.js";
 import type { FeedPlan } from "../plan.js";
 import type { Look } from "../reads.js";
-import type { RunLog, StayLog } from "../run-log.js";
+import type { RunLog } from "../run-log.js";
 import { watchLives } from "./lives.js";
 import type { Context } from "./monitor.js";
 
@@ -20,73 +20,59 @@ interface Case {
   readonly sharedFrom?: number;
 }
 
-async function breachesOf({ begins, setAt, sharedFrom = 10.5 }: Case): Promise<string[]> {
+const FEED = { series: SERIES, every: "close", settle: 0, revisionWindow: 2, weekStart: "monday" };
+
+/** The breaches of streams that have the answer of one poll, where the time is known. */
+async function breachesWith(log: object, look: object, context: Partial<Context> = {}): Promise<string[]> {
   const breaches: string[] = [];
-  const feed = { series: SERIES, every: "close", settle: 0, revisionWindow: 2, weekStart: "monday" };
-  const timestamp = at(begins);
-  const candle = { timestamp, open: 1, high: 1, low: 1, close: 1, volume: 1, swaps: 1 } as Candle;
-  const answeredAt = at(20);
-  const rows = new Map([[timestamp, [candle]]]);
-  const look = { isHistory: false, order: 1, answeredAt, rows, asked: { from: at(0), to: at(21) } };
-  const value = { type: "new", candle, status: "final", revision: 0, observedAt: answeredAt };
-  const plan = { kind: "candles", feed: feed as unknown as FeedPlan, options: {} };
-  const stay = { id: 1, plan, joined: at(10.5), joinedOrder: 0, events: [{ at: at(20), order: 1, value }] };
-  const stays = [stay, { ...stay, id: 2, joined: at(sharedFrom), events: [] }] as unknown as StayLog[];
-  const context: Partial<Context> = {
+  const certain: Partial<Context> = {
     breach: (promise, what) => breaches.push(`${promise}: ${what.replace(/.*: /, "")}`),
-    looksAt: () => [look as unknown as Look],
-    answersOf: () => [look as unknown as Look],
+    looksAt: () => [look as Look],
+    answersOf: () => [look as Look],
     serviceClock: (instant) => instant,
     isTrusted: () => true,
     knowsTime: () => true,
     clockTolerance: 0,
     toleranceAt: () => 0,
-    clockWasSet: (from, until) => setAt !== undefined && at(setAt) >= from && at(setAt) <= until,
+    clockWasSet: () => false,
   };
-  await watchLives({ stays, told: [], activities: [] } as unknown as RunLog, context as Context);
+  const whole = { told: [], activities: [], ...log } as unknown as RunLog;
+  await watchLives(whole, { ...certain, ...context } as Context);
   return breaches;
+}
+
+function lookAt(answeredAt: number, candle: Candle, isShown = true) {
+  const rows = new Map(isShown ? [[candle.timestamp, [candle]]] : []);
+  return { isHistory: false, order: 1, answeredAt, rows, asked: { from: at(0), to: at(21) } };
+}
+
+const candleOf = (timestamp: number, swaps: number) =>
+  ({ timestamp, open: 1, high: 1, low: 1, close: 1, volume: swaps, swaps }) as Candle;
+
+function breachesOf({ begins, setAt, sharedFrom = 10.5 }: Case): Promise<string[]> {
+  const candle = candleOf(at(begins), 1);
+  const value = { type: "new", candle, status: "final", revision: 0, observedAt: at(20) };
+  const plan = { kind: "candles", feed: FEED as FeedPlan, options: {} };
+  const stay = { id: 1, plan, joined: at(10.5), joinedOrder: 0, events: [{ at: at(20), order: 1, value }] };
+  const stays = [stay, { ...stay, id: 2, joined: at(sharedFrom), events: [] }];
+  return breachesWith({ stays }, lookAt(at(20), candle), {
+    clockWasSet: (from, until) => setAt !== undefined && at(setAt) >= from && at(setAt) <= until,
+  });
 }
 
 it("lets a flat be new once more only after the client has said that its minute is not over yet", async () => {
   /** A flat of the tenth minute, told in the twelfth and the fourteenth; `swaps`: or a real one. */
-  const toldTwice = async (jump?: { said: number; to: number; jumped?: boolean }, swaps = 0) => {
-    const breaches: string[] = [];
-    const feed = { series: SERIES, every: "close", settle: 0, revisionWindow: 2, weekStart: "monday" };
-    const candle = { timestamp: at(10), open: 1, high: 1, low: 1, close: 1, volume: swaps, swaps } as Candle;
-    const rows = new Map(swaps > 0 ? [[at(10), [candle]]] : []);
-    const look = { isHistory: false, order: 1, answeredAt: at(12), rows, asked: { from: at(0), to: at(21) } };
+  const toldTwice = (jump?: { said: number; to: number; jumped?: boolean }, swaps = 0) => {
+    const candle = candleOf(at(10), swaps);
     const value = { type: "new", candle, status: "closed", revision: 0, observedAt: at(12), series: SERIES };
-    const plan = {
-      kind: "candles",
-      feed: feed as unknown as FeedPlan,
-      options: { fillGaps: true },
-    };
+    const plan = { kind: "candles", feed: FEED as FeedPlan, options: { fillGaps: true } };
     const events = [12, 14].map((minute) => ({ at: at(minute), order: 1, value }));
     const stay = { id: 1, plan, joined: at(10.5), joinedOrder: 0, events };
-    const clock = jump && {
-      at: at(jump.said),
-      value: {
-        type: "clock",
-        at: at(jump.said),
-        offset: (jump.to - jump.said) * MINUTE,
-        uncertainty: 500,
-        jumped: true,
-      },
-    };
-    const activities = clock ? [{ ...clock, value: { ...clock.value, ...jump } }] : [];
-    const context: Partial<Context> = {
-      breach: (promise, what) => breaches.push(`${promise}: ${what.replace(/.*: /, "")}`),
-      looksAt: () => [look as unknown as Look],
-      answersOf: () => [look as unknown as Look],
-      serviceClock: (instant) => instant,
-      isTrusted: () => true,
-      knowsTime: () => true,
-      clockTolerance: 0,
-      toleranceAt: () => 0,
-      clockWasSet: () => false,
-    };
-    await watchLives({ stays: [stay], told: [], activities } as unknown as RunLog, context as Context);
-    return breaches;
+    const activities = (jump ? [jump] : []).map(({ said, to, jumped = true }) => {
+      const offset = (to - said) * MINUTE;
+      return { at: at(said), value: { type: "clock", at: at(said), offset, uncertainty: 500, jumped } };
+    });
+    return breachesWith({ stays: [stay], activities }, lookAt(at(12), candle, swaps > 0));
   };
   const isThere = ["2: is new although it is there"];
   expect(await toldTwice()).toEqual(isThere);
