@@ -9,6 +9,7 @@ import { bearableFaults } from "./bearable-faults.js";
 import { standing } from "./minute-candles.js";
 
 const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
 const START = at("12:00:10");
 const CREATED = START - 20 * 60 * MINUTE;
 const KEY = { ...MINUTES, service: "http://localhost", weekStart: "monday" } as const;
@@ -179,6 +180,51 @@ it("events with a store are those without one, over restarts of processes whose 
 it("what a store covers is true for good, under faults, too", async () => {
   await fc.assert(
     fc.asyncProperty(plan, (drawn) => runAll(drawn, true)),
+    { numRuns: RUNS },
+  );
+});
+
+it("gives the newest candles, and ends, whatever is stored and whenever the pair was created", async () => {
+  const minutes = fc.integer({ min: 5, max: 400 });
+  const given = fc.record({
+    age: minutes,
+    every: fc.constantFrom(1, 7, 60),
+    /** How many minutes ago spans begin and end that are stored. */
+    spans: fc.array(
+      fc.tuple(minutes, minutes).filter(([one, other]) => one !== other),
+      { maxLength: 3 },
+    ),
+    count: fc.constantFrom(1, 5, 50, 500),
+    hides: fc.boolean(),
+  });
+  await fc.assert(
+    fc.asyncProperty(given, async ({ age, every, spans, count, hides }) => {
+      const minutesAgo = (ago: number) => at("12:00:00") - ago * MINUTE;
+      const createdAt = minutesAgo(age) + 7_000;
+      const store = memoryStore();
+      const worldWith = (client: object) => {
+        const quirks = { emptyBeforeCreation: hides };
+        const world = new World({ start: START, createdAt, hasDate: true, quirks, client });
+        for (let time = createdAt; time < START + HOUR; time += every * MINUTE) world.swap(time, 1);
+        return world;
+      };
+      const range = { from: createdAt - MINUTE, to: minutesAgo(3) };
+      const candles: CandleEvent["candle"][] = [];
+      const truth = worldWith({});
+      fetchCandles(truth.client, { ...MINUTES, ...range }).subscribe((candle) => candles.push(candle));
+      await truth.clock.advanceBy(60_000);
+      for (const [one, other] of spans) {
+        const span = { from: minutesAgo(Math.max(one, other)), to: minutesAgo(Math.min(one, other)) };
+        const own = candles.filter(({ timestamp }) => timestamp >= span.from && timestamp < span.to);
+        await store.write(KEY, { ...span, candles: own });
+      }
+      const events = await run(worldWith({ store: candleStore(store) }), { candles: count }, 2, 3 * MINUTE);
+      const shown = standing(events).filter(({ timestamp }) => timestamp < range.to);
+      expect(shown.map(({ timestamp }) => timestamp)).toEqual(
+        candles.slice(-shown.length || Infinity).map(({ timestamp }) => timestamp),
+      );
+      expect(shown.length).toBeGreaterThanOrEqual(Math.min(count - 5, candles.length));
+    }),
     { numRuns: RUNS },
   );
 });
