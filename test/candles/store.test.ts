@@ -53,15 +53,26 @@ describe("fetchCandles with a store", () => {
     expect(candles[0]!.timestamp).toBeGreaterThan(START - DAY - 2 * MINUTE);
   });
 
-  it("writes no silence while no candle shows that is beside it", async () => {
-    const store = memoryStore();
-    const range = [START - 2 * HOUR, START - HOUR] as const;
-    const first = begin(store, START);
-    first.interfere = (_, answer) => withRows(answer, () => []);
-    expect(await fetched(first, ...range)).toEqual([]);
-    expect((await store.read(KEY_OF_MINUTES, ALL)).covered).toEqual([]);
-    expect(await fetched(begin(store, START), ...range)).toEqual(await truthOf(START, ...range));
-  });
+  it.each([30 * DAY, 3 * HOUR, 20 * MINUTE])(
+    "writes no silence while no candle shows that is beside it: of a pair that is %d ms old",
+    async (age) => {
+      const createdAt = START - age;
+      const range = [START - 3 * HOUR, START - 5 * MINUTE] as const;
+      const store = memoryStore();
+      const worldWith = (client: object) => {
+        const world = new World({ start: START, createdAt, hasDate: true, client });
+        world.swapsEvery(20_000, Math.max(createdAt, START - 4 * HOUR), START + HOUR);
+        return world;
+      };
+      const first = worldWith({ store: candleStore(store) });
+      first.interfere = (_, answer) => withRows(answer, () => []);
+      expect(await fetched(first, ...range)).toEqual([]);
+      await watched(first, { since: { candles: 50 } }, 5 * MINUTE);
+      expect((await store.read(KEY_OF_MINUTES, ALL)).covered).toEqual([]);
+      const again = worldWith({ store: candleStore(store) });
+      expect(await fetched(again, ...range)).toEqual(await fetched(worldWith({}), ...range));
+    },
+  );
 
   it("asks for the end of a range without `to`, by the service's clock, and writes what is two intervals old", async () => {
     const store = memoryStore();

@@ -17,7 +17,10 @@ const AT_ONCE = { intervals: 20_000, growth: 8, candles: 2_000 };
 /** What is written is never younger, in intervals. */
 const LEAST_WINDOW = 2;
 
-/** The past of a series: from the client's store as far as it goes, and else from `service`. */
+/**
+ * The past of a series: from the client's store as far as it goes, and else from `service`. A service that shows nothing at all
+ * may hide it: no silence is written before there is a candle beside it.
+ */
 export class StoredPast implements PastReader {
   readonly #core: ClientCore;
   readonly #rules: CandleRules;
@@ -66,7 +69,6 @@ export class StoredPast implements PastReader {
         };
         for await (const part of this.#service.parts(missing, options)) {
           newest = part.candles.at(-1)?.timestamp ?? newest;
-          // A service that shows nothing at all may hide it: no silence is written before there is a candle beside it.
           if (newest !== undefined) this.#keep(part);
           yield part;
           start = part.to;
@@ -108,12 +110,14 @@ export class StoredPast implements PastReader {
           const before = new Set(parts);
           const onGone = (anchors: readonly number[]) => this.#forget(anchors);
           const read = await this.#service.newest({ ...query, from, onGone }, options);
-          for (const part of read) if (!before.has(part)) this.#keep(part);
+          const shows = ({ candles }: Pick<FinalPart, "candles">) => candles.length > 0;
+          const isBeside = shows(held) || read.some(shows);
+          for (const part of read) if (isBeside && !before.has(part)) this.#keep(part);
           const start = read[0]?.from ?? end;
           // It has found fewer than are wanted: the series begins there, or what is stored ends with a silence.
           if (start > from && stillWanted(query, read, intervals) > 0) {
             const silence = this.#storedPart({ from, to: start }, []);
-            if (start < end) this.#keep(silence);
+            if (isBeside && start < end) this.#keep(silence);
             if (from > earliest) parts.unshift(silence);
           }
           if (from === earliest) return read;
