@@ -177,30 +177,6 @@ describe("a service that pays no heed to a part of the range, and pages", () => 
   });
 });
 
-describe("a cache that pays no heed to where a range begins", () => {
-  it.each(
-    [10, 100].flatMap((minutes) =>
-      (["newest-first", "oldest-first"] as const).map((order) => ({ minutes, order })),
-    ),
-  )("gives a copy of a later range, which is no silence: %o", async ({ minutes, order }) => {
-    const world = new World({ start: at("12:00:10"), hasDate: true, quirks: { order } });
-    const every = minutes * MINUTE;
-    world.swapsEvery(every, at("12:00:05") - 9_000 * every, at("13:00:00"));
-    world.interfere = cached(world, 6_500, (url) => url.split("&fromDate=")[0]!);
-    const told: CandleEvent[] = [];
-    const watching = watchCandles(world.client, { ...MINUTES, since: { candles: 150 } }).subscribe((event) =>
-      told.push(event),
-    );
-    await world.clock.advanceBy(5 * MINUTE);
-    watching.unsubscribe();
-    const past = told.filter(({ candle }) => candle.timestamp < at("12:00:00"));
-    expect(past.filter(({ type }) => type === "new")).toHaveLength(150);
-    expect(Math.min(...told.map(({ candle }) => candle.timestamp))).toBe(at("12:00:00") - 150 * every);
-    // A request a closing, and those of the history.
-    expect(world.asked.length).toBeLessThanOrEqual(5 + 15);
-  });
-});
-
 describe("a cache in front of a pair that shows no candle", () => {
   it.each(["mainnet", "devnet"] as const)(
     "is asked in other words for the second answer of its silence: %s",

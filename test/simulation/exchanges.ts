@@ -35,9 +35,6 @@ export interface Exchange {
   told: { readonly order: number; readonly isGood: boolean; readonly error: unknown } | undefined;
 }
 
-/** What is wrong with an answer that a cache has kept for another question. */
-export const FOREIGN = "answer to another question";
-
 /** Whether the answer told another time than its machine's. */
 export function hasFalseDate({ faults }: Pick<Exchange, "faults">): boolean {
   return faults.some((fault) => fault.endsWith("Date"));

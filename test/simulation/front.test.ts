@@ -1,11 +1,10 @@
 import { describe, expect, it } from "vitest";
-import { answerOf, type Exchange, FOREIGN } from "./exchanges.js";
+import { answerOf, type Exchange } from "./exchanges.js";
 import { Front } from "./front.js";
 import type { Plan } from "./plan.js";
 import type { CachePlan, ReplicasPlan, WorldPlan } from "./world-plan.js";
 
 const START = Date.UTC(2024, 0, 1);
-const HEALTHY_FROM = 100_000;
 const URL = "http://localhost/ohlcv?timeframe=1min&currency=usd&fromDate=0&toDate=600&limit=9";
 
 interface Given {
@@ -18,7 +17,7 @@ interface Given {
 /** A front whose service answers with how much its answer lags, and the number of the request. */
 function frontWith(own: { cache?: CachePlan; replicas?: ReplicasPlan }) {
   const world = { start: START, offset: 0, drift: 0, ...own } as unknown as WorldPlan;
-  const front = new Front({ seed: 1, world, healthyFrom: HEALTHY_FROM } as Plan);
+  const front = new Front({ seed: 1, world } as Plan);
   let id = 0;
   return async (after: number, url = URL): Promise<Given> => {
     const exchange = { id, faults: [], old: 0, lag: 0, hidesAge: false } as unknown as Exchange;
@@ -35,7 +34,6 @@ function frontWith(own: { cache?: CachePlan; replicas?: ReplicasPlan }) {
 const cacheOf = (own: Partial<CachePlan>): CachePlan => ({
   keeps: 20_000,
   tellsAge: true,
-  ignores: undefined,
   ...own,
 });
 
@@ -55,24 +53,6 @@ describe("a cache", () => {
     const again = await ask(19_000);
     expect(again).toMatchObject({ body: first.body, date: first.date, age: null });
     expect(again.exchange).toMatchObject({ old: 19_000, hidesAge: true });
-  });
-
-  it("may take no notice of the end of a query, as long as there is trouble", async () => {
-    const ask = frontWith({ cache: cacheOf({ keeps: 60_000, ignores: "toDate" }) });
-    const other = URL.replace("toDate=600", "toDate=660");
-    await ask(50_000);
-    const foreign = await ask(51_000, other);
-    expect(foreign.body).toBe("answer 0 0");
-    expect(foreign.exchange.faults).toEqual([FOREIGN]);
-    expect((await ask(52_000, URL.replace("fromDate=0", "fromDate=60"))).body).toBe("answer 2 0");
-    expect((await ask(HEALTHY_FROM, other)).body).toBe("answer 3 0");
-  });
-
-  it("that ignores a parameter takes a query without it as a whole", async () => {
-    const ask = frontWith({ cache: cacheOf({ ignores: "cursor" }) });
-    await ask(0);
-    expect((await ask(1_000, `${URL}&cursor=more`)).body).toBe("answer 0 0");
-    expect((await ask(1_000, URL.replace("limit=9", "limit=8"))).body).toBe("answer 2 0");
   });
 });
 

@@ -1,12 +1,10 @@
 import { chanceOf } from "./draw.js";
-import { type Answer, answerOf, type Exchange, FOREIGN, withHeaders } from "./exchanges.js";
+import { type Answer, answerOf, type Exchange, withHeaders } from "./exchanges.js";
 import type { Plan } from "./plan.js";
-import { serviceClockOf } from "./service-time.js";
 import type { CachePlan, MachinesPlan, ReplicasPlan, Turns } from "./world-plan.js";
 
 /** An answer as a cache has it: what was asked, when and by which machine it was made, by the service's clock. */
 interface Kept extends Pick<Exchange, "ahead" | "lag"> {
-  readonly url: string;
   readonly answer: Answer;
   readonly at: number;
 }
@@ -17,16 +15,13 @@ export class Front {
   readonly #machines: MachinesPlan | undefined;
   readonly #replicas: ReplicasPlan | undefined;
   readonly #cache: CachePlan | undefined;
-  /** By the service's clock. */
-  readonly #healthyFrom: number;
   readonly #kept = new Map<string, Kept>();
 
-  constructor({ seed, world, healthyFrom }: Pick<Plan, "seed" | "world" | "healthyFrom">) {
+  constructor({ seed, world }: Pick<Plan, "seed" | "world">) {
     this.#seed = seed;
     this.#machines = world.machines;
     this.#replicas = world.replicas;
     this.#cache = world.cache;
-    this.#healthyFrom = serviceClockOf(world).at(world.start + healthyFrom);
   }
 
   /**
@@ -44,7 +39,6 @@ export class Front {
       const { at, ahead, lag } = known;
       const { tellsAge } = this.#cache!;
       Object.assign(exchange, { answeredAt: at, old: now - at, ahead, lag, hidesAge: !tellsAge });
-      if (known.url !== url) exchange.faults = [...exchange.faults, FOREIGN];
       const age = { age: String(Math.floor((now - at) / 1_000)) };
       return tellsAge ? withHeaders(known.answer, age) : known.answer;
     }
@@ -65,23 +59,14 @@ export class Front {
       }),
     );
     const kept = answerOf(200, body, headers);
-    this.#kept.set(this.#keyOf(url), { url, answer: kept, at: now, ahead, lag });
+    this.#kept.set(url, { answer: kept, at: now, ahead, lag });
     return kept;
   }
 
   #find(url: string, now: number): Kept | undefined {
     if (this.#cache === undefined) return undefined;
-    const known = this.#kept.get(this.#keyOf(url));
-    if (known === undefined || now - known.at >= this.#cache.keeps) return undefined;
-    // Nothing is wrong any more where all is well.
-    return known.url === url || now < this.#healthyFrom ? known : undefined;
-  }
-
-  /** What of a URL the cache takes for the question. */
-  #keyOf(url: string): string {
-    const { ignores } = this.#cache!;
-    const end = ignores === undefined ? -1 : url.indexOf(`&${ignores}=`);
-    return end < 0 ? url : url.slice(0, end);
+    const known = this.#kept.get(url);
+    return known === undefined || now - known.at >= this.#cache.keeps ? undefined : known;
   }
 
   #isOther(name: string, id: number, plan: Turns | undefined): boolean {

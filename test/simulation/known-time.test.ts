@@ -124,20 +124,3 @@ it("tells how much of a second no Date has told by then", () => {
   expect([0, 1, 2, 3, 4, 5].map((order) => untold().untoldAt(order))).toEqual([1_000, 500, 500, 500, 50, 50]);
   expect(untold(3).untoldAt(5)).toBe(300);
 });
-
-it("takes machines for one again while a copy of the one ahead hides its age", () => {
-  const seconds = Array.from({ length: 30 }, (_, at) => answerAt(at * 7_000 + 50 + 300 * (at % 4)));
-  const ahead = (answer: Exchange) => {
-    const date = Math.floor((answer.answeredAt! + 1_500) / 1_000) * 1_000;
-    return { ...answer, ahead: 1_500, headers: { date } };
-  };
-  const told = seconds.map((answer, at) => (at % 2 === 0 ? answer : ahead(answer))) as Exchange[];
-  const copy = { ...ahead(answerAt(211_000, 0, 1_500)), hidesAge: true } as Exchange;
-  const tolerance = (...last: Exchange[]) => {
-    const world = { start: START, offset: 0, drift: 0, hasDate: true, machines: { ahead: 1_500 } };
-    const log = { plan: { world, faults: [] }, told: [...told, ...last], exchanges: [] } as unknown as RunLog;
-    return new KnownTime(log).toleranceAt(told.length + last.length) - 1;
-  };
-  expect(tolerance()).toBe(100);
-  expect(tolerance(copy)).toBe(1_500);
-});

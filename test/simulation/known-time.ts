@@ -64,7 +64,7 @@ export class KnownTime {
     let known = UNKNOWN;
     let heardAt = Number.NEGATIVE_INFINITY;
     this.#untold.push(hasDate ? SECOND : 0);
-    for (const [order, exchange] of told.entries()) {
+    for (const exchange of told) {
       const error = errorOf(exchange);
       const seen = seenIn(exchange, clock.at);
       const own = exchange.old > 0 && !exchange.hidesAge ? UNKNOWN : seen;
@@ -103,10 +103,7 @@ export class KnownTime {
       const uncontradicted = ghosts.filter(({ against }) => against < AGREEING);
       this.#uncontradicted.push(Math.max(0, ...uncontradicted.map(({ low, high }) => Math.max(low, -high))));
       this.#untold.push(hasDate ? untoldBy(recent, clock.at) : 0);
-      const lately = told.slice(Math.max(0, order + 1 - REMEMBERED), order + 1);
-      // A copy of the machine that is ahead may pass for an answer of the one behind.
-      const areMixed = lately.some(({ hidesAge, ahead }) => hidesAge && ahead > 0);
-      this.#areToldApart.push(plan.world.machines !== undefined && !areMixed && areToldApart(recent));
+      this.#areToldApart.push(plan.world.machines !== undefined && areToldApart(recent));
     }
   }
 

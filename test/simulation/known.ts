@@ -26,17 +26,6 @@ const KNOWN_FAULTS: readonly KnownFault[] = [
     sees: "Most closes take two requests.",
     shows: { "9 slots": [1988] },
   },
-  {
-    name: "copies of one second that look like a second machine",
-    reason:
-      "A cache hides how old its copies are. Those that come within a second of their answer seem to say that its second is not " +
-      "over, and pull the upper bound of the clock down, until the true time looks like that of a machine ahead. A machine " +
-      "that is behind gives the same Dates.",
-    sees:
-      "While 64 answers come, polls and closes are up to 2 s late, and a copy may pass for the second answer: a history that is read " +
-      "just then may begin too late, and a candle may go and come back.",
-    shows: { "5 convergence": [10111], "7 deletion": [10111] },
-  },
 ];
 
 type Judged = Pick<Outcome, "seed" | "breaches"> & { readonly hours: number };

@@ -36,8 +36,6 @@ export interface Look {
   readonly asOf: number;
   /** How old that was when a cache gave it, ms. */
   readonly old: number;
-  /** Whether the cache did not say so. */
-  readonly hidesAge: boolean;
   /** The service's clock when it made that page: a copy was made with its original. */
   readonly madeAt: number;
   /** The request for its first page, and when that went out which was answered. */
@@ -260,7 +258,6 @@ function lookOf(pages: readonly Read[], log: RunLog): Look {
     answeredAt: first.exchange.answeredAt!,
     asOf: first.exchange.answeredAt! - first.exchange.lag,
     old: first.exchange.old,
-    hidesAge: first.exchange.hidesAge,
     madeAt: madeAt(first.exchange, log),
     url: first.exchange.url,
     sent: first.exchange.sent,

@@ -75,14 +75,6 @@ export interface CachePlan {
   readonly keeps: number;
   /** Whether it tells the age of its answers by an `Age`; else only their `Date` does, which is the old one. */
   readonly tellsAge: boolean;
-  /**
-   * From this parameter on it takes no notice of the query: whoever asks for another range, or for the next page, of the
-   * same pair and timeframe gets what somebody else has asked for, while it is kept. It ends with the trouble, as no walk
-   * of several pages gets on. A client can get right what such an answer shows: rows are rows, whoever has asked for them.
-   * Of what it lacks it can know two things: copies of it are no second answer, and one that holds rows from outside of
-   * the range is none to the question. Where such an answer is empty, nothing tells it from a silence.
-   */
-  readonly ignores: "fromDate" | "toDate" | "limit" | "cursor" | undefined;
 }
 
 /** A market and a service to ask about it, of every kind that there may be. */
@@ -103,6 +95,7 @@ export function drawWorld(draw: Draw, length: number): WorldPlan {
   const createdAt = begins + Math.round(drawBirth(draw, length));
   const market = draw.chance(0.15) && createdAt > begins - 3 * HOUR ? "simulated" : "tape";
   const isFar = draw.chance(0.3);
+  const machines = hasDate ? drawMachines(draw.fork("machines")) : undefined;
   const name = (at: number) => `pair${at}x${draw.whole(1e6, 9e6)}`;
   return {
     start,
@@ -127,9 +120,11 @@ export function drawWorld(draw: Draw, length: number): WorldPlan {
     limiter: draw.chance(0.3)
       ? { requests: draw.whole(20, 60), per: draw.pick([1_000, 4_000]), hasHint: draw.chance(0.5) }
       : undefined,
-    machines: hasDate ? drawMachines(draw.fork("machines")) : undefined,
+    machines,
     replicas: drawReplicas(draw.fork("replicas")),
-    cache: drawCache(draw.fork("cache")) ?? drawOddCache(draw.fork("odd cache"), hasDate),
+    cache:
+      drawCache(draw.fork("cache")) ??
+      drawOddCache(draw.fork("odd cache"), hasDate && machines === undefined),
     client: {
       timeout: draw.chance(0.5) ? 10_000 : draw.scaled(2_000, 20_000),
       retry: draw.chance(0.15)
@@ -166,18 +161,16 @@ function drawMachines(draw: Draw): MachinesPlan | undefined {
 
 function drawCache(draw: Draw): CachePlan | undefined {
   if (draw.chance(0.9)) return undefined;
-  return { keeps: draw.scaled(1_000, 20_000), tellsAge: true, ignores: undefined };
+  return { keeps: draw.scaled(1_000, 20_000), tellsAge: true };
 }
 
-/** One that keeps longer, and may hide how old an answer is, or give it to another question. */
-function drawOddCache(draw: Draw, hasDate: boolean): CachePlan | undefined {
+/** One that keeps longer, and may hide how old an answer is where one clock dates it. */
+function drawOddCache(draw: Draw, hasOneClock: boolean): CachePlan | undefined {
   if (draw.chance(0.9)) return undefined;
-  const ignores = draw.weighed({ nothing: 4, fromDate: 2, toDate: 1, limit: 1, cursor: 1 });
   return {
     keeps: draw.scaled(2_000, 60_000),
-    // Without either nothing tells it from an answer that was made just now.
-    tellsAge: draw.chance(0.5) || !hasDate,
-    ignores: ignores === "nothing" ? undefined : ignores,
+    // Without a Date nothing tells it from an answer that was made just now, and between two clocks little does.
+    tellsAge: draw.chance(0.5) || !hasOneClock,
   };
 }
 

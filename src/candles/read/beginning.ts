@@ -1,11 +1,9 @@
 import type { ClientCore, Priority } from "../../client/core.js";
 import type { PairFacts } from "../../client/known-pairs.js";
-import { sleepUntil } from "../../client/timers.js";
 import type { Series, Timeframe } from "../../contract/model.js";
 import { ohlcvRoute, snipersRoute } from "../../contract/routes.js";
 import { mostRows, readOhlcvBody, readSniperBody } from "../../contract/wire.js";
 import { PairstreamError } from "../../errors.js";
-import { APART, isApart } from "../../poll/apart.js";
 import type { Tell } from "../../poll/teller.js";
 import type { Intervals } from "../../timeframe.js";
 
@@ -48,9 +46,6 @@ export class Beginning {
   /** The earliest start that has answered, and the latest that came back empty although rows follow. */
   #answered = Infinity;
   #hidden = -Infinity;
-  /** When an answer with rows was last made, and whether it may be a copy. */
-  #answeredAt = -Infinity;
-  #mayBeCopy = false;
 
   constructor(core: ClientCore, series: Series<Timeframe>, intervals: Intervals) {
     this.#core = core;
@@ -85,18 +80,10 @@ export class Beginning {
     return start >= Math.min(this.#answered, reached);
   }
 
-  /**
-   * Takes note that a range from `start` on has answered with rows from `first` on, at `at`: unless a cache that takes no
-   * notice of the start may have given a copy of what a later start has answered. Tells whether it may.
-   */
-  noteAnswer(start: number, first: number, at: number): boolean {
-    this.#mayBeCopy = first >= this.#answered && start < this.#answered && !isApart(at, this.#answeredAt);
-    this.#answeredAt = at;
-    if (!this.#mayBeCopy) {
-      this.#answered = Math.min(this.#answered, start);
-      if (start <= this.#hidden) this.#hidden = -Infinity;
-    }
-    return this.#mayBeCopy;
+  /** Takes note that a range from `start` on has answered with rows. */
+  noteAnswer(start: number): void {
+    this.#answered = Math.min(this.#answered, start);
+    if (start <= this.#hidden) this.#hidden = -Infinity;
   }
 
   /** Takes note that a range from `start` on has come back empty although rows follow: after two of them nothing answers there. */
@@ -123,7 +110,6 @@ export class Beginning {
   async seek({ start, end, at, isSilent, known }: Sought, options: ReadOptions): Promise<void> {
     await this.learnCreation(at, options);
     const { createdIn } = this;
-    const { scheduler } = this.#core;
     /** Whether the service has any row from there on to show; `to`: another end, where a cache may know the answer to this one. */
     const answers = async (from: number, to = end) =>
       from >= start && from < end && (await this.#ask(from, to, options)).hasRows;
@@ -136,14 +122,11 @@ export class Beginning {
     for (const by of [-1, 0, 1]) {
       let from = this.#intervals.shift(createdIn, by);
       if ((isSilent && from === start) || !(await answers(from))) continue;
-      // That a start is hidden counts once it has been so twice, and that it is not once no copy can have said so.
-      for (let mayCopy = by < 1; from >= createdIn; ) {
-        if (!mayCopy) await sleepUntil(scheduler, scheduler.now() + APART, options.signal);
+      // That a start is hidden counts once it has been so twice.
+      while (from >= createdIn) {
         const before = this.#intervals.shift(from, -1);
         if (!(await answers(before, this.#intervals.shift(end, 1)))) break;
-        if (!this.#mayBeCopy) from = before;
-        else if (!mayCopy) return;
-        mayCopy = false;
+        from = before;
       }
       this.#open(from);
       return;
@@ -201,8 +184,7 @@ export class Beginning {
       // Of the first candle that shows only the start itself answers.
       this.#hidden = before;
     }
-    // What answered once may have been a copy.
-    let answered = (await answers(this.#answered)) ? this.#answered : Infinity;
+    let answered = this.#answered < end ? this.#answered : Infinity;
     let hidden = Math.max(from, this.#hidden);
     for (let back = 2; answered === Infinity; back *= STRIDE) {
       const start = shift(end, -back);
@@ -233,7 +215,7 @@ export class Beginning {
 
   /** Asks for a row more than it needs: the newest may be that of an end which belongs to the range. */
   async #ask(start: number, end: number, { priority, signal, tell }: ReadOptions, limit = 2) {
-    const { value, observedAt } = await this.#core.send({
+    const { value } = await this.#core.send({
       route: ohlcvRoute({ ...this.#series, from: start, to: end, limit }),
       priority,
       signal,
@@ -243,12 +225,12 @@ export class Beginning {
         const { page, refused } = readOhlcvBody(text, this.#series, () => true, quote, most);
         const shown = page.result.map(({ timestamp }) => timestamp);
         const places = [...shown, ...refused.map(({ key = start }) => key)];
-        // What a cache shows from beside the range proves nothing of that. The range may cut its first candle.
+        // What lies beside the range proves nothing of that. The range may cut its first candle.
         const first = this.#intervals.start(start);
-        return { shown, places, hasRows: places.some((place) => place >= first && place < end) };
+        return { shown, hasRows: places.some((place) => place >= first && place < end) };
       },
     });
-    if (value.hasRows) this.noteAnswer(start, Math.min(...value.places), observedAt);
+    if (value.hasRows) this.noteAnswer(start);
     return value;
   }
 }

@@ -39,7 +39,7 @@ export interface Page {
   readonly hasUnplaced: boolean;
   /** Whether its last cursor led nowhere: what it does not show is unknown. */
   readonly isUnfinished?: boolean;
-  /** Whether it tells no further than to its last row: its rows ascend, and may be cut, or answer another question. */
+  /** Whether its rows ascend: a service that cuts such an answer leaves out its newest. */
   readonly isAscending?: boolean;
   /** Why it tells only of a part of its range, where pages of that failed. */
   readonly failure?: PairstreamError | undefined;
@@ -205,10 +205,7 @@ export class SeriesPages {
         }
         // What lies beside the range is not asked for.
         refusal ??= value.refused.find((_, at) => isWanted(value.places[at]!.key))?.error;
-        const { rows: served, first: earliest } = value.served;
-        const mayBeCopy = served > 0 && this.beginning.noteAnswer(start, earliest, observedAt);
-        // One of a later range shows what lies after this one, and lacks all else.
-        if (mayBeCopy && rows.some(({ timestamp }) => timestamp > end())) isUnfinished = true;
+        if (value.served.rows > 0) this.beginning.noteAnswer(start);
         read.push(value.served);
         // Where rows run from the newest to one before the range, all of the range has been shown, wherever the cursor leads.
         const isPast = isDescending && last !== undefined && last < start;
@@ -234,8 +231,6 @@ export class SeriesPages {
     if (isEmpty && (wanted.shown ?? anchors[0]) !== undefined) this.beginning.noteHidden(start);
     const shown = onePerInterval(rows);
     if (broken.size > 0) for (const { timestamp } of shown) broken.delete(timestamp);
-    // With a row from before the start it may answer another question, and tells nothing but what it shows of this range.
-    const isBeside = (shown[0]?.timestamp ?? start) < start;
     const isThere = (start: number) =>
       broken.has(start) || shown.some(({ timestamp }) => timestamp === start);
     return {
@@ -243,14 +238,14 @@ export class SeriesPages {
       to,
       ...first!,
       isInDoubt,
-      candles: shown.filter(({ timestamp }) => timestamp < to && (timestamp >= from || !isBeside)),
+      candles: shown.filter(({ timestamp }) => timestamp < to),
       // A row without a place may be that of any of them.
       lacking: new Set(anchors.filter((timestamp) => !hasUnplaced && !isThere(timestamp))),
       broken: [...broken].filter(isIn).sort((a, b) => a - b),
       hasUnplaced,
       isUnfinished,
       failure,
-      isAscending: isBeside || (isAscending && shown.length > 1),
+      isAscending: isAscending && shown.length > 1,
       refusal,
       isEmpty,
       mayHide: !this.beginning.isReached(start),

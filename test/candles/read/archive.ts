@@ -38,8 +38,8 @@ export interface Habits {
   readonly whims?: ReadonlySet<number>;
   /** For how long, in ms, a cache gives the same answer to the same question, and says how old it is. */
   readonly keeps?: number;
-  /** From this parameter on it takes no notice of a question: it gives the answer to another one. */
-  readonly ignores?: "fromDate" | "toDate";
+  /** It takes a question for another one with the same start. */
+  readonly ignoresEnd?: boolean;
   /** The answers, counted from 0, of which nobody knows when they were made. */
   readonly doubts?: ReadonlySet<number>;
   /** These, counted likewise, fail. */
@@ -123,7 +123,7 @@ export function archive(habits: Habits, now = NOW) {
   const clock = impatient(new VirtualClock(now));
   const copies = new Map<string, { text: string; at: number }>();
   const cached = (route: string) => {
-    const question = habits.ignores ? route.split(`&${habits.ignores}=`)[0]! : route;
+    const question = habits.ignoresEnd ? route.replace(/&toDate=.*/, "") : route;
     const copy = copies.get(question);
     if (copy !== undefined && clock.now() - copy.at < (habits.keeps ?? 0)) return copy;
     const made = { text: answer(route), at: clock.now() };

@@ -181,50 +181,11 @@ describe("a range that starts before the pair's creation", () => {
   it.each(bounds)("is not where a cache shows what lies after what it is asked for: %o", async (bound) => {
     const all = [minute(100), minute(200)];
     const series = { network: "devnet" } as const;
-    const habits: Habits = { times: all, series, ...bound, keeps: 60_000, ignores: "toDate" };
+    const habits: Habits = { times: all, series, ...bound, keeps: 60_000, ignoresEnd: true };
     const shop = archive(habits);
     await partsOf(habits, minute(197), minute(203), shop);
     await partsOf(habits, minute(191), minute(197), shop);
     expect((await partsOf(habits, minute(50), minute(203), shop)).got).toEqual(all);
-  });
-
-  it("is not where a cache shows the answer to a later start", async () => {
-    const read = (to: number, from: number, anchors: number[] = []) =>
-      pages.read({ from: minute(from), to: minute(to), anchors }, { priority: "refresh", signal });
-    const { signal } = new AbortController();
-    const habits = { ...strict, createdAt, keeps: 3_000, ignores: "fromDate" } as const;
-    const { newPages, wait } = archive(habits, minute(5_010));
-    const pages = newPages();
-    await read(5_010, 5_002);
-    const { candles } = await read(5_010, 4_990);
-    expect(candles.map(({ timestamp }) => timestamp)).toEqual(run(5_001, 9));
-    await wait(3_000);
-    expect(
-      await pages.ask(
-        { from: minute(4_990), to: minute(5_010), anchors: [] },
-        { priority: "refresh", signal },
-      ),
-    ).toMatchObject({ isEmpty: true, mayHide: true });
-  });
-
-  it("does not hide what has shown from a start that was asked about but once in vain", async () => {
-    const { signal } = new AbortController();
-    for (let whim = -1; whim < 6; whim += 1) {
-      const whims = new Set([whim]);
-      const pages = archive(
-        { times, strictBefore: minute(5_000), createdAt, whims },
-        minute(5_010),
-      ).newPages();
-      const read = async (from: number, shown?: number) => {
-        const wanted = { from: minute(from), to: minute(5_010), anchors: [], shown };
-        const { candles } = await pages.read(wanted, { priority: "refresh", signal });
-        return candles.map(({ timestamp }) => timestamp);
-      };
-      await read(5_001);
-      await read(5_000, minute(5_000));
-      whims.clear();
-      expect(await read(5_000, minute(5_000))).toEqual(run(5_000, 10));
-    }
   });
 
   it("hides nothing of a market that is silent for less than a quarter of its age", async () => {

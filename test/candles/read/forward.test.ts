@@ -266,37 +266,6 @@ describe("a silence at the beginning of a range", () => {
   });
 });
 
-describe("a copy of the answer to another question, which shows rows from before the range", () => {
-  const copied = { keeps: 20_000, ignores: "fromDate" } as const;
-
-  it("hides nothing of what follows the range that it was asked for", async () => {
-    const gap = fc.constantFrom(30, 2_000, 20_000);
-    const stretch = fc.record({ candles: fc.integer({ min: 6, max: 15 }), step: fc.constantFrom(1, 2, 40) });
-    const stretches = fc.array(fc.tuple(stretch, gap), { minLength: 1, maxLength: 4 });
-    await fc.assert(
-      fc.asyncProperty(stretches, fc.constantFrom("descending", "ascending"), async (stretches, order) => {
-        const times: number[] = [];
-        let at = 0;
-        for (const [{ candles, step }, gap] of stretches) {
-          times.push(...run(at, candles, step));
-          at += candles * step + gap;
-        }
-        const habits = { times, order, createdAt: minute(0), ...copied } as const;
-        expect((await partsOf(habits, minute(0), minute(at))).got).toEqual(times);
-      }),
-      { numRuns: 40 },
-    );
-  });
-
-  it("hides no end of a range that goes on for longer", async () => {
-    const habits: Habits = { times: run(0, 900, 3), createdAt: minute(0), ...copied };
-    const shop = archive(habits);
-    await partsOf(habits, minute(0), minute(600), shop);
-    const { got } = await partsOf(habits, minute(300), minute(900), shop);
-    expect(got).toEqual(run(300, 200, 3));
-  });
-});
-
 describe("a known candle that every answer has to show", () => {
   it.each([1, 2, 3])("is followed by all that there is after %i empty answers", async (count) => {
     const whims = new Set(Array.from({ length: count }, (_, index) => 1 + index));

@@ -1,6 +1,6 @@
 import type { ContractError } from "../../../src/index.js";
 import type { Intervals } from "../calendar.js";
-import { type Exchange, FOREIGN, hasFalseDate } from "../exchanges.js";
+import { type Exchange, hasFalseDate } from "../exchanges.js";
 import { APART } from "../monitors/evidence.js";
 import { askedBy, type Read, readBody } from "../reads.js";
 import type { RunLog } from "../run-log.js";
@@ -18,10 +18,9 @@ export function readOf(exchange: Exchange): Read | undefined {
   return exchange.told?.isGood === true ? readBody(exchange, askedBy(exchange.url)) : undefined;
 }
 
-/** Whether an answer is not whole, was made for another question, or lies about the time. */
+/** Whether an answer is not whole, hides its age, or lies about the time. */
 export function isDoubtful({ exchange, broken, hasUnidentifiedRow }: Read): boolean {
-  const isOther = exchange.faults.includes(FOREIGN) || exchange.hidesAge;
-  return hasFalseDate(exchange) || isOther || broken.size > 0 || hasUnidentifiedRow;
+  return hasFalseDate(exchange) || exchange.hidesAge || broken.size > 0 || hasUnidentifiedRow;
 }
 
 /** Whether an answer has rows, and none of them can be read. */

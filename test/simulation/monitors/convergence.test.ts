@@ -486,7 +486,6 @@ describe("evidence", () => {
     intervals: intervalsOf("1min"),
     leaves: (timestamp: number) => timestamp + 3 * MINUTE,
     tolerance: 0,
-    skew: 0,
     hasDate: true,
     bornAt: Number.NEGATIVE_INFINITY,
     isGood: isClean,
@@ -518,20 +517,6 @@ describe("evidence", () => {
     expect(absent([poll(9, { faults }), past], 3)).toBe(true);
     expect(absent([poll(5), past], 3)).toBe(true);
     expect(absent([past, poll(21)], 3)).toBe(true);
-  });
-
-  it("counts a copy as a second answer only where its cache hides its age, by no more than machines' clocks differ", () => {
-    const faults = ["dropped"];
-    const first = without(9, 0, { faults });
-    const copy = (given: Partial<Look>) =>
-      without(9, 0, { faults, answeredAt: at(9) + 500, old: 800, hidesAge: true, ...given });
-    const isExcused = (look: Look, skew: number) =>
-      wasAnswered([first, look], at(0), undefined, { ...finality, skew });
-    expect(isExcused(copy({}), 600)).toBe(true);
-    expect(isExcused(copy({}), 0)).toBe(false);
-    expect(isExcused(copy({}), 400)).toBe(false);
-    expect(isExcused(copy({ old: 400 }), 600)).toBe(false);
-    expect(isExcused(copy({ hidesAge: false }), 600)).toBe(false);
   });
 
   it("counts a copy as a second answer where the first took a second, and had no Date", () => {

@@ -306,7 +306,6 @@ class Comparison {
       leaves: (timestamp: number) =>
         Math.max(intervals.shift(timestamp, revisionWindow + 1), intervals.end(timestamp) + settle),
       tolerance: this.#context.clockTolerance + 300,
-      skew: this.#log.plan.world.machines?.ahead ?? 0,
       hasDate: this.#log.plan.world.hasDate,
       bornAt: this.#context.bornAt(feed),
       isGood: this.#isGood,

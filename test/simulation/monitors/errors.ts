@@ -1,20 +1,13 @@
 import type { Timeframe } from "../../../src/index.js";
 import { intervalsOf } from "../calendar.js";
-import { type Exchange, FOREIGN } from "../exchanges.js";
+import type { Exchange } from "../exchanges.js";
 import { askedBy, type Read, readBody } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { APART } from "./evidence.js";
 import type { Context, Monitor } from "./monitor.js";
 
 /** Those that leave a cursor which leads nowhere, or an answer that may hold one. */
-const CURSOR_FAULTS: readonly string[] = [
-  "emptyPage",
-  "loopingCursor",
-  "dripping",
-  "longCursor",
-  "cached",
-  FOREIGN,
-];
+const CURSOR_FAULTS: readonly string[] = ["emptyPage", "loopingCursor", "dripping", "longCursor", "cached"];
 /** More wallets than any pair has, and of candles what a range holds beyond its own, at its bounds and by other weeks. */
 const MOST_WALLETS = 10_000;
 const MARGIN = 4;
@@ -108,14 +101,13 @@ function checkDropped(log: RunLog, context: Context) {
 }
 
 /**
- * When an answer was made, as far as can be known. A copy may look like another one: that of an answer that was under way for a
- * second, without a `Date`; and one that hides its age, where another machine is behind.
+ * When an answer was made, as far as can be known. Without a `Date` the copy of one that was under way for a second may look
+ * like another one.
  */
-function seemsMadeAt({ answeredAt, old, headers, hidesAge }: Exchange, { told, plan }: RunLog): number {
+function seemsMadeAt({ answeredAt, old, headers }: Exchange, { told }: RunLog): number {
   const original = told.find((other) => other.answeredAt === answeredAt && other.old === 0);
   const wasSlow = original !== undefined && original.endedAt! - original.sent >= APART;
-  const isOfMachine = hidesAge && plan.world.machines !== undefined;
-  return isOfMachine || (wasSlow && headers.date === undefined) ? answeredAt! + old : answeredAt!;
+  return wasSlow && headers.date === undefined ? answeredAt! + old : answeredAt!;
 }
 
 /** Whether a body is a sniper report: any of its fields may be missing, but not all, and it has no end of wallets. */
@@ -147,13 +139,10 @@ function isUnfinished({ exchange, asked, served, cursor = "" }: Read): boolean {
 
 /** Bodies that are no answer are refused, and those that are in order are taken; no request is one that the service refuses. */
 function checkTaken(log: RunLog, context: Context) {
-  /** Whether a cache has given answers to other questions: a cursor out of one belongs to a range that was not asked for. */
-  let wasForeign = false;
   for (const exchange of log.told) {
     if (exchange.status === undefined) continue;
     const { faults, body = "", received } = exchange;
-    wasForeign ||= faults.includes(FOREIGN);
-    if (exchange.status === 400 && !faults.includes("400") && !wasForeign)
+    if (exchange.status === 400 && !faults.includes("400"))
       context.breach(8, `asks for what is refused: ${exchange.url.slice(0, 200)}`, received!);
     const asked = askedBy(exchange.url);
     if (asked.kind !== "ohlcv") {
@@ -167,7 +156,7 @@ function checkTaken(log: RunLog, context: Context) {
       context.breach(8, `takes ${body.slice(0, 60)}`, received!);
     if (read !== undefined && exchange.told!.isGood && isFlooded(read))
       context.breach(8, `takes ${read.served} rows`, received!);
-    if (isClean && !isUnfinished(read) && !exchange.told!.isGood && !faults.includes(FOREIGN))
+    if (isClean && !isUnfinished(read) && !exchange.told!.isGood)
       context.breach(8, `refuses a good answer: ${String(exchange.told!.error)}`, received!);
   }
 }

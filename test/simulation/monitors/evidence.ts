@@ -68,8 +68,6 @@ export interface Finality {
   readonly leaves: (timestamp: number) => number;
   /** By how much a client may be wrong about that, ms. */
   readonly tolerance: number;
-  /** How far the clocks of two machines are apart, ms; 0 where there is one. */
-  readonly skew: number;
   /** Whether answers have a `Date`. */
   readonly hasDate: boolean;
   /** The pair's first interval: a range may begin with that one, without an interval before it. */
@@ -83,7 +81,7 @@ export function wasAnswered(
   looks: readonly Look[],
   timestamp: number,
   has: Candle | undefined,
-  { intervals, leaves, tolerance, skew, hasDate, bornAt, isGood }: Finality,
+  { intervals, leaves, tolerance, hasDate, bornAt, isGood }: Finality,
 ): boolean {
   const about = looks.filter((look) => covers(look, timestamp));
   const isForGood = (look: Look) =>
@@ -105,14 +103,11 @@ export function wasAnswered(
   const absent = about.filter(
     (look) => (asksFor(look, timestamp, intervals) || tellsOfFirst(look)) && !look.rows.has(timestamp),
   );
-  // By machines whose clocks differ a copy may seem to be that much younger where its cache hides how old it is.
-  const seemsMadeAt = ({ answeredAt, old, hidesAge }: Look) =>
-    answeredAt + (hidesAge ? Math.min(old, skew) : 0);
   // Without a `Date` one that took long may have been made when it was asked for: its copy seems to be another one.
   const seemsApart = (before: Look, look: Look) => {
     const isCopy = look.answeredAt === before.answeredAt && look.old > before.old;
     if (!hasDate && isCopy && before.received - before.sent >= APART) return true;
-    return seemsMadeAt(look) - before.answeredAt >= APART;
+    return look.answeredAt - before.answeredAt >= APART;
   };
   /** Whether a look is asked by one who has seen it: a history knows what histories have shown, and the newest finals of polls. */
   const wasShown = (look: Look) => {

@@ -86,7 +86,6 @@ function compare(log: RunLog, stay: StayLog, context: Context) {
     intervals,
     leaves: () => Number.NEGATIVE_INFINITY,
     tolerance: 0,
-    skew: 0,
     hasDate: log.plan.world.hasDate,
     bornAt,
     isGood,
