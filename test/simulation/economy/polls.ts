@@ -15,6 +15,7 @@ import {
   isProbe,
   leadsNowhere,
   leavesClosingOpen,
+  MOST_AGAIN,
   missesPresent,
   readOf,
   Shown,
@@ -26,8 +27,6 @@ import { Search } from "./search.js";
 import { awakeSlots, isWithin, slotsWithin, spansOf } from "./spans.js";
 import { EARLIEST, pageSizeOf } from "./walks.js";
 
-/** What one slot may ask for again, whatever its answers show. */
-const MOST_AGAIN = 2;
 /** Closings that may be asked for once more until the service's clock is known. */
 export const LEARNING = 10;
 /** So many intervals that a store lacks come with the first answer at most. */
