@@ -1,12 +1,15 @@
 import { describe, expect, it } from "vitest";
+import type { WatcherPlan } from "../plan.js";
 import {
   type Asked,
   breachesOf,
   closings,
   JOINED,
   look,
+  type Market,
   MINUTE,
   minutes,
+  SERIES,
   START,
   watching,
 } from "./economy-runs.js";
@@ -191,5 +194,29 @@ describe("a poll", () => {
     expect(await isTooMuch(10)).toBe(false);
     expect(await isTooMuch(20)).toBe(true);
     expect(await isTooMuch(10, minutes(START - 10 * MINUTE, START + 31 * MINUTE))).toBe(true);
+  });
+
+  it("asks at once what is due where the service's clock has jumped", async () => {
+    const jumps = Array.from({ length: 5 }, (_, at) => START + (at + 1) * 5 * MINUTE + 20_000);
+    const asked = [...closings(30), ...jumps.map((at) => look(at + 10 - START))].sort((a, b) => a.at - b.at);
+    const isTooMuch = async (market: Market) => {
+      const breaches = await breachesOf([watching(31 * MINUTE)], [look(JOINED + 1), ...asked], market);
+      return breaches.some((what) => what.includes("for ohlcv"));
+    };
+    expect(await isTooMuch({ jumps })).toBe(false);
+    expect(await isTooMuch({})).toBe(true);
+  });
+
+  it("asks three times for each who ends where nothing can be read, and for nobody who waits", async () => {
+    const error = { path: ["page"], name: "ContractError" };
+    const { rows: _, ...failed } = { ...look(JOINED), attempt: 3, error };
+    const asked = Array.from({ length: 24 }, (_, at) => ({ ...failed, at: START + JOINED + at * 20_000 }));
+    const watchers = (whenMissing: "fail" | "wait") =>
+      Array.from({ length: 8 }, (_, at) => {
+        const from = JOINED - 1 + at * MINUTE;
+        return { ...watching(from + 70_000), from, options: { ...SERIES, whenMissing } } as WatcherPlan;
+      });
+    expect(await breachesOf(watchers("fail"), asked)).toEqual([]);
+    expect(await breachesOf(watchers("wait"), asked)).toHaveLength(1);
   });
 });
