@@ -20,11 +20,12 @@ const known = new WeakMap<RunLog, Promise<readonly Account[]>>();
 
 /**
  * What the requests of a run were for, and how many a careful client needs:
- * - a poll, one a slot and one on joining; a direct call, one a page,
- * - a history, the pages of what was asked for, one more where their number is not known, one that confirms a silence
- *   at its beginning, and one at its end where the oldest come first,
+ * - a poll, one a slot, one on joining and one where the clock jumps; a direct call, one a page,
+ * - a history, the pages of each part that no store has, one more where their number is not known, one that confirms a silence
+ *   at its beginning, and one at its end where rows ascend,
  * - a report a series for where its candles begin, and a search that is logarithmic where none tells it,
- * - what failed, once more after its wait; what lacks a candle, is out of date or broken, once more, twice a slot at most,
+ * - what failed, once more after its wait; what lacks a candle, is out of date or broken, all its pages once more, twice a slot
+ *   at most,
  * - a closing that no `Date` proves, once more, for ten closings until the clock is known.
  */
 export function accountsOf(log: RunLog): Promise<readonly Account[]> {

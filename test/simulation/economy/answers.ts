@@ -5,6 +5,8 @@ import { APART } from "../monitors/evidence.js";
 import { askedBy, type Read, readBody } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 
+/** What one slot, or one read, may ask for again because of a doubt. */
+export const MOST_AGAIN = 2;
 /** Beyond what an answer's `Date` and its way here can hide, ms. */
 const FAR = 2_000;
 

@@ -1,5 +1,5 @@
 import type { Exchange } from "../exchanges.js";
-import { ENOUGH, waits } from "../monitors/missing.js";
+import { ENOUGH, isMissing, waits } from "../monitors/missing.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import type { Account } from "./allowed.js";
 
@@ -44,7 +44,7 @@ export function allowRetries(
       : Math.min(LONGEST_WAIT, Math.max(1_000, rules.maxDelay) * 2 ** (row - 1));
     if (after === undefined) continue;
     if (after.sent - ended >= PATIENCE * wait) account.allow("retry");
-    else if (failed.status === 404) {
+    else if (isMissing(log, failed)) {
       const own = hasty.find(
         ({ joined, left }) =>
           left > 0 && after.sent >= joined && after.sent <= joined + ENOUGH.time + 2 * timeout,

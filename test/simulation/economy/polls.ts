@@ -15,6 +15,7 @@ import {
   isProbe,
   leadsNowhere,
   leavesClosingOpen,
+  MOST_AGAIN,
   missesPresent,
   readOf,
   Shown,
@@ -23,11 +24,9 @@ import {
 import { coveredAt } from "./covered.js";
 import { allowRetries, hasWaited } from "./failures.js";
 import { Search } from "./search.js";
-import { awakeSlots, isWithin, slotsWithin, spansOf } from "./spans.js";
+import { awakeSlots, isWithin, type Span, slotsWithin, spansOf } from "./spans.js";
 import { EARLIEST, pageSizeOf } from "./walks.js";
 
-/** What one slot may ask for again, whatever its answers show. */
-const MOST_AGAIN = 2;
 /** Closings that may be asked for once more until the service's clock is known. */
 export const LEARNING = 10;
 /** So many intervals that a store lacks come with the first answer at most. */
@@ -36,7 +35,7 @@ const HALF_A_PAGE = 500;
 const ANCHORS = 6;
 
 /**
- * A poll is one request a slot, and more only for what an answer shows: pages of what was missed; once more where it lacks a
+ * A poll is one request a slot, and one where the clock has jumped, and more only for what an answer shows: pages of what was missed; once more where it lacks a
  * candle, ends with a cursor that leads nowhere, is empty after one that was not, or comes from before a closing; and for a closing that no `Date` proves. No slot
  * asks more than twice again. Retries come on top, where they have waited.
  */
@@ -55,10 +54,12 @@ export async function allowPolls(
     const due = slotsWithin(feed, span);
     const slots = awakeSlots(log, due);
     account.allow("slot", slots);
-    account.allow("join");
+    // Whoever learns that the service's clock has jumped asks what is due by then.
+    const begun = 1 + jumpsIn(log, span);
+    account.allow("join", begun);
     const search = new Search(log, shown);
     let again = 0;
-    let polls = slots + 1;
+    let polls = slots + begun;
     let wasEmpty = false;
     let coveredUntil: number | undefined;
     let looked = 0;
@@ -120,6 +121,13 @@ export async function allowPolls(
 function holdsAny({ asked, rows, broken }: Read, { shift, start }: Intervals): boolean {
   const from = shift(start(asked.from), 1);
   return [...rows.keys(), ...broken].some((timestamp) => timestamp > from);
+}
+
+/** How often the client has said in a span that the service's clock has jumped. */
+function jumpsIn(log: RunLog, span: Span): number {
+  return log.activities.filter(
+    ({ at, value }) => value.type === "clock" && value.jumped && isWithin(log, at, span),
+  ).length;
 }
 
 /** How often the service's clock has to be learned: once, and again where it was set, lied about, or another one came beside it. */

@@ -15,12 +15,12 @@ const PAUSE = { silent: [60_000, 3_600_000], lost: [1_000, 300_000] } as const;
 export class Search {
   readonly #log: RunLog;
   readonly #shown: Shown;
-  /** Asks that have shown nothing new: before anything was shown, and after that, where no report told the creation. */
+  /** Asks that have shown nothing new where no report has told the creation: before anything was shown, and after that. */
   #silent = 0;
   #untold = 0;
   #silentUntil = Number.NEGATIVE_INFINITY;
-  /** Asks for what was shown before and does not show, where a report has told the creation, and when they were answered. */
-  readonly #lost: number[] = [];
+  /** When those were answered that a report had told the creation before. */
+  readonly #told: number[] = [];
   /** Whether the last answer to anything else has shown nothing. */
   #isEmpty = false;
 
@@ -38,10 +38,10 @@ export class Search {
     }
     const showsNew = [...rows.keys()].some((timestamp) => !this.#shown.has(timestamp));
     if (showsNew && !isProbe(exchange)) return;
-    if (this.#shown.hasAny) {
-      if (!isTold(this.#log, read)) this.#untold += 1;
-      else if (isProbe(exchange) && this.#isEmpty) this.#lost.push(exchange.answeredAt!);
-    } else {
+    if (isTold(this.#log, read)) {
+      if (isProbe(exchange) && this.#isEmpty) this.#told.push(exchange.answeredAt!);
+    } else if (this.#shown.hasAny) this.#untold += 1;
+    else {
       this.#silent += 1;
       this.#silentUntil = exchange.answeredAt!;
     }
@@ -56,20 +56,21 @@ export class Search {
     const silent = Math.min(this.#silent, ASKS * searchesIn(this.#silentUntil - from, PAUSE.silent));
     return (
       silent +
-      this.#mostLost(1) +
+      this.#mostTold(1) +
       Math.min(this.#untold, mostUntold(intervals, { from: earliest, to: until }))
     );
   }
 
   /** How many asks it may take so many readers to read a range. */
   within(intervals: Intervals, range: Span, readers: number): number {
-    return this.#mostLost(readers) + Math.min(this.#silent + this.#untold, mostUntold(intervals, range));
+    return this.#mostTold(readers) + Math.min(this.#silent + this.#untold, mostUntold(intervals, range));
   }
 
-  #mostLost(readers: number): number {
-    const [first = 0] = this.#lost;
-    const searches = searchesIn((this.#lost.at(-1) ?? 0) - first, PAUSE.lost);
-    return Math.min(this.#lost.length, readers * ASKS * searches);
+  #mostTold(readers: number): number {
+    const [first = 0] = this.#told;
+    const pause = PAUSE[this.#shown.hasAny ? "lost" : "silent"];
+    const searches = searchesIn((this.#told.at(-1) ?? 0) - first, pause);
+    return Math.min(this.#told.length, readers * ASKS * searches);
   }
 }
 

@@ -6,9 +6,17 @@ import { askedBy, type Read } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
 import type { Account } from "./allowed.js";
-import { isDoubtful, leadsNowhere, readOf, Shown, timesUnknown } from "./answers.js";
+import {
+  followsAtOnce,
+  isDoubtful,
+  leadsNowhere,
+  MOST_AGAIN,
+  readOf,
+  Shown,
+  timesUnknown,
+} from "./answers.js";
 import { allowRetries } from "./failures.js";
-import { isTold, Search } from "./search.js";
+import { Search } from "./search.js";
 
 /** Rows that a page holds at most, as asked for. */
 const PAGE = 1_000;
@@ -47,29 +55,31 @@ export async function allowWalks(
   const pageSize = pageSizeOf(log);
   // A probe asks for a full page, in as many parts as the service makes of it.
   const probe = Math.ceil(PAGE / pageSize);
+  const { order = "newest-first" } = log.plan.world.quirks;
+  const mayAscend = order !== "newest-first";
   for (const walk of walks) {
     const { from, to } = { from: await beginningOf(log, walk), to: walk.to };
     const { missing = [{ from, to }] } = walk;
     const intervals = intervalsOf(walk.series.timeframe, walk.weekStart);
-    let [isSilent, mayBeCut] = [false, false];
     for (const span of missing) {
       const [first = span.to, ...others] = await candlesOf(log, walk, span);
       account.allow("page", Math.max(1, Math.ceil((1 + others.length) / pageSize)));
-      isSilent ||= first > intervals.start(span.from);
-      mayBeCut ||= intervals.end(others.at(-1) ?? first) < span.to;
+      if (first > intervals.start(span.from)) account.allow("silence");
+      // Whoever gives the oldest first, be it by chance, leaves out the newest where an answer is cut.
+      if (mayAscend && intervals.end(others.at(-1) ?? first) < span.to) account.allow("end");
       // How many candles there are nobody can know before.
       if (intervals.count(span.from, span.to) > pageSize) account.allow("probe", probe);
       if (others.length >= TOO_MANY) account.allow("parts", PARTS);
     }
-    if (isSilent) account.allow("silence");
-    // Whoever gives the oldest first leaves out the newest where an answer is cut.
-    if (mayBeCut && log.plan.world.quirks.order === "oldest-first") account.allow("end");
     // Nor how far back so many of them reach.
     if (Number.isFinite(walk.candles)) account.allow("probe", probe);
   }
   const [first] = walks;
   const own = first && intervalsOf(first.series.timeframe, first.weekStart);
   let silentFor = 0;
+  /** Of the range that is under way: its pages so far, and whether one of them leaves it in doubt. */
+  let [pages, inDoubt] = [0, false];
+  let contradicted = 0;
   const shown = new Shown();
   const search = new Search(log, shown);
   const polled = polls.flatMap((exchange) => readOf(exchange) ?? []);
@@ -78,22 +88,29 @@ export async function allowWalks(
     if (read === undefined) continue;
     const isBefore = (poll: Read) => poll.exchange.told!.order < exchange.told!.order;
     while (polled[0] !== undefined && isBefore(polled[0])) shown.notePolled(polled.shift()!);
-    if (shown.hasAny || !isTold(log, read)) search.note(read);
+    search.note(read);
     const length = read.asked.to - read.asked.from;
     if (read.served === 0 && length >= GROWTH * silentFor) {
       if (silentFor > 0) account.allow("silence");
       silentFor = length;
     }
-    if (
-      shown.lacks(read, exchanges[at + 1], own?.shift(read.asked.to, -1)) ||
-      isDoubtful(read) ||
-      exchange.old > 0 ||
-      isHidden(log, read)
-    )
-      account.allow("again");
+    if (read.asked.cursor === undefined) [pages, inDoubt] = [0, false];
+    pages += 1;
+    const next = exchanges[at + 1];
+    const isLacking = shown.lacks(read, next, own?.shift(read.asked.to, -1));
+    // All of its pages are asked for again.
+    if (inDoubt) account.allow("again");
+    else if (isLacking || isDoubtful(read) || exchange.old > 0 || isHidden(log, read)) {
+      inDoubt = true;
+      account.allow("again", pages);
+    }
+    // Until two machines are told apart the Date of one contradicts that of the other.
+    const before = exchanges[at - 1] ?? exchange;
+    if (exchange.ahead !== before.ahead && followsAtOnce(next, exchange)) contradicted += 1;
     account.allow("again", timesUnknown(log, exchange));
     if (leadsNowhere(read)) account.allow("page");
   }
+  account.allow("again", Math.min(contradicted, MOST_AGAIN * walks.length));
   // A read that fails halfway begins anew, and takes its last answer once more.
   for (const [at, { told }] of exchanges.entries())
     if (told?.isGood === false && exchanges[at - 1]?.told?.isGood) account.allow("again");

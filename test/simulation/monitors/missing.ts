@@ -38,7 +38,7 @@ function checkEnd(
   const { ended, joinedOrder, plan, id } = stay;
   const end = ended?.order ?? stay.leftOrder ?? Number.POSITIVE_INFINITY;
   const own = answers.filter(({ told }) => told!.order >= joinedOrder && told!.order < end);
-  const lost = own.filter((answer) => isLost(answer) || isUnreadable(log, answer));
+  const lost = own.filter((answer) => isMissing(log, answer));
   const first = lost[0]?.received ?? Number.POSITIVE_INFINITY;
   const breach = (what: string, at: number) => context.breach(8, `${plan.kind} ${id} ${what}`, at);
   const wasSet = (at: number) => context.clockWasSet(Math.min(first, at), at);
@@ -129,6 +129,11 @@ export function foundAt(log: RunLog, key: string): number {
 /** Whether a subscriber waits for a pair that is not known. */
 export function waits({ plan }: StayLog): boolean {
   return (plan.options as { whenMissing?: string }).whenMissing === "wait";
+}
+
+/** Whether an answer shows no such pair, before any other has shown it. */
+export function isMissing(log: RunLog, answer: Exchange): boolean {
+  return isLost(answer) || isUnreadable(log, answer);
 }
 
 function isLost({ status }: Exchange): boolean {

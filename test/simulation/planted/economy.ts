@@ -51,7 +51,7 @@ export const ECONOMY_FAULTS: readonly PlantedFault[] = [
       "const judgement = judge(rules, book, page);\n" +
       '  if (judgement.doubt === "silence")\n' +
       "    for (let more = 0; more < 2; more += 1) await pages.ask({ ...page, anchors: [] }, options);",
-    seeds: [7],
+    seeds: [50],
   },
   {
     name: "reads slices that are a tenth of a page",
