@@ -70,7 +70,7 @@ class LiveCandles {
     this.#series = series;
     this.#rules = rules;
     this.#pages = new SeriesPages(core, series, rules.intervals);
-    this.#walk = new ForwardWalk(this.#pages, rules.intervals);
+    this.#walk = new ForwardWalk(this.#pages, rules);
     // Held open by whoever subscribes.
     const stored = openStored(core, series, watch.weekStart);
     stored?.close();

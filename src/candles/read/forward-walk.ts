@@ -1,5 +1,6 @@
 import type { PairstreamError } from "../../errors.js";
 import type { Intervals } from "../../timeframe.js";
+import { type CandleRules, windowStart } from "../rules.js";
 import { EARLIEST } from "./beginning.js";
 import type { CandleBook } from "./book.js";
 import { firstRowOf } from "./evidence.js";
@@ -24,18 +25,20 @@ export class ForwardWalk {
   /** All that is known of what comes next. */
   book?: CandleBook;
   readonly #pages: SeriesPages;
+  readonly #rules: CandleRules;
   readonly #intervals: Intervals;
   #stride: Stride = FIRST_STRIDE;
-  /** What pages have told of the ends of ranges, the nearest one last: they are read up to the first row of that. */
+  /** What pages have told for good of the ends of ranges, the nearest one last: they are read up to the first row of that. */
   readonly #ends: Page[] = [];
   /** An answer that begins with a silence: it counts once another one has shown that, too. */
   #waiting: Page | undefined;
   /** What has cut the last answer short. */
   #failure: PairstreamError | undefined;
 
-  constructor(pages: SeriesPages, intervals: Intervals) {
+  constructor(pages: SeriesPages, rules: CandleRules) {
     this.#pages = pages;
-    this.#intervals = intervals;
+    this.#rules = rules;
+    this.#intervals = rules.intervals;
   }
 
   /** The next answer about what is wanted, all of it or its beginning. Rejects with what has cut the last one short. */
@@ -62,7 +65,7 @@ export class ForwardWalk {
       const part = { ...wanted, to, endAt, searchUntil: end, ...limitOf(this.#stride) };
       const page = await this.#pages.read(part, options);
       if (page === undefined || page.from > from) {
-        if (page !== undefined) this.#ends.push(page);
+        if (page !== undefined) this.#keep(page);
         this.#stride = strideAfter(coveredBy(this.#stride, intervals, { from, to }), undefined);
       } else if (!isConfirming && isSilent(page) && page.to < end) {
         this.#stride = strideOver(this.#stride, page.to);
@@ -81,6 +84,14 @@ export class ForwardWalk {
       this.#stride = strideAfter(coveredBy(this.#stride, this.#intervals, page), page);
   }
 
+  /** Keeps what a page has told of the end of a range for good: what may still change is asked anew. */
+  #keep(page: Page): void {
+    const to = Math.min(page.to, windowStart(this.#rules, page.at));
+    if (to <= page.from) return;
+    const candles = page.candles.filter(({ timestamp }) => timestamp < to);
+    this.#ends.push({ ...page, to, candles, broken: page.broken.filter((start) => start < to) });
+  }
+
   /** The end of a range that has been told, once all before its first candle is read, and the newest of that is this candle. */
   #endAt({ finalUntil, anchors, epoch }: Place, until: number): Page | undefined {
     while (this.#ends.length > 0) {
@@ -88,7 +99,7 @@ export class ForwardWalk {
       if (page.from >= finalUntil && page.to <= until) return undefined;
       this.#ends.pop();
       const follows = page.from === anchors.at(-1) && this.#intervals.end(page.from) === finalUntil;
-      if (follows && page.to <= until && page.epoch === epoch)
+      if (follows && page.to > finalUntil && page.to <= until && page.epoch === epoch)
         return { ...page, from: finalUntil, lacking: new Set(), failure: undefined };
     }
     return undefined;

@@ -43,7 +43,7 @@ export async function* readForward(
   rules: CandleRules,
   query: ForwardOptions,
   options: ReadOptions,
-  walk = new ForwardWalk(pages, rules.intervals),
+  walk = new ForwardWalk(pages, rules),
 ): AsyncGenerator<FinalPart> {
   const { from: begin, anchors: before, until, onAnswer } = query;
   let { known = [] } = query;

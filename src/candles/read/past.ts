@@ -61,7 +61,7 @@ export function holdSeries(
 export function pastOf(core: ClientCore, { served }: Making, stored?: StoredSeries): PastReader {
   const { series, rules } = served;
   const pages = new SeriesPages(core, series, rules.intervals);
-  const walk = new ForwardWalk(pages, rules.intervals);
+  const walk = new ForwardWalk(pages, rules);
   const service: PastReader = {
     parts: (query, options) => readForward(core, pages, rules, query, options, walk),
     newest: (query, options) => readBackward(core, pages, rules, query, options),

@@ -185,7 +185,7 @@ export function archive(habits: Habits, now = NOW) {
       options,
     );
   const wait = (ms: number) => clock.advanceBy(ms);
-  const newWalk = () => new ForwardWalk(newPages(), intervals);
+  const newWalk = () => new ForwardWalk(newPages(), rules);
   const took = () => clock.now() - now;
   return { asked, dropped, newPages, forward, newWalk, backward, wait, took };
 }
