@@ -14,14 +14,18 @@ function answerAt(made: number, wrong = 0, old = 0): Exchange {
   return { sent, received, answeredAt, ahead: 0, old, headers: { date } } as unknown as Exchange;
 }
 
-function knownTime(told: readonly Exchange[], faults: readonly Partial<Fault>[] = []): KnownTime {
-  const world = { start: START, offset: 0, drift: 0, hasDate: true };
+function knownTime(told: readonly Exchange[], faults: readonly Partial<Fault>[] = [], of = {}): KnownTime {
+  const world = { start: START, offset: 0, drift: 0, hasDate: true, ...of };
   return new KnownTime({ plan: { world, faults }, told, exchanges: told } as unknown as RunLog);
 }
 
 /** After how many answers another machine may still be what a lie, or the time before a step, has said. */
-function mayBeMachineAfter(told: readonly Exchange[], faults: readonly Partial<Fault>[] = []): number[] {
-  const known = knownTime(told, faults);
+function mayBeMachineAfter(
+  told: readonly Exchange[],
+  faults: readonly Partial<Fault>[] = [],
+  of = {},
+): number[] {
+  const known = knownTime(told, faults, of);
   return told.flatMap((_, at) => (known.mayBeMachine(at + 1) ? [at + 1] : []));
 }
 
@@ -37,6 +41,29 @@ it("counts 64 answers since one that may be of the clock before it was set", () 
   expect(last(answers(3, 80, 0))).toBe(2 + 63);
   // Towards its end both show the same.
   expect(last([...answers(3, 6, 900), ...answers(9, 80, 0)])).toBe(2 + 6 + 63);
+});
+
+it("counts them since one that may be of the machine ahead, as its clock was before", () => {
+  const step = { kind: "clock set", from: 150_000, until: 150_000, by: -1_900 } as const;
+  const told = [answerAt(0), answerAt(60_999), ...answers(3, 6, 380), ...answers(9, 80, 0)];
+  expect(mayBeMachineAfter(told, [step]).at(-1)).toBe(2 + 63);
+  const machines = { ahead: 1_500 };
+  expect(mayBeMachineAfter(told, [step], { machines }).at(-1)).toBe(2 + 6 + 63);
+  // Clocks drift by less in the meantime.
+  const unlike = [answerAt(0), answerAt(60_999), ...answers(3, 6, 300), ...answers(9, 80, 0)];
+  expect(mayBeMachineAfter(unlike, [step], { machines }).at(-1)).toBe(2 + 63);
+});
+
+it("does not know the time while none of several answers has a Date and the machine's clock is wrong", () => {
+  const undated = { ...answerAt(0), headers: {} } as unknown as Exchange;
+  const knowsAfter = (offset: number, hasDate = true) => {
+    const time = knownTime([undated, undated, answerAt(60_000), undated], [], { offset, hasDate });
+    return [0, 1, 2, 3, 4].map((order) => time.knowsTime(order));
+  };
+  expect(knowsAfter(3_600_000)).toEqual([true, false, false, true, true]);
+  expect(knowsAfter(0)).toEqual([true, true, true, true, true]);
+  // Without any `Date` at all the clocks of the two go together.
+  expect(knowsAfter(3_600_000, false)).toEqual([true, true, true, true, true]);
 });
 
 it("counts them since one that a lie may have told, and leaves out copies", () => {

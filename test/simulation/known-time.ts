@@ -16,6 +16,8 @@ const FINDING_OUT = 4;
 const TOLD_APART = { ofEach: 4, by: 400, within: 1_800_000 };
 /** A machine that has answered among so many last answers is one to go by. */
 const REMEMBERED = 64;
+/** An answer that misses the clock of a machine by less may be its own: clocks drift, ms. */
+const NEAR = 50;
 
 /** A `Date` tells the time to a second, ms. */
 const SECOND = 1_000;
@@ -44,11 +46,15 @@ export class KnownTime {
   /** How far what no Date has contradicted yet is from the truth, ms. */
   readonly #uncontradicted: number[] = [0];
   readonly #untold: number[] = [];
+  /** So many answers had come, none of them with a `Date`: the clock of a machine that is wrong stood in. */
+  readonly #undated: number;
 
   constructor(log: RunLog) {
     const { plan, told } = log;
-    const { hasDate } = plan.world;
+    const { hasDate, offset } = plan.world;
     this.#log = log;
+    const dated = told.findIndex(({ headers }) => headers.date !== undefined);
+    this.#undated = hasDate && offset !== 0 ? (dated < 0 ? told.length : dated) : 0;
     this.#steps = plan.faults.flatMap((fault) =>
       fault.kind === "clock set" ? [{ at: plan.world.start + fault.from, by: fault.by }] : [],
     );
@@ -58,6 +64,7 @@ export class KnownTime {
     const heard = new Set<number>();
     let recent: Exchange[] = [];
     const clock = serviceClockOf(plan.world);
+    const apart = plan.world.machines?.ahead ?? 0;
     let ghosts: readonly Ghost[] = [];
     /** What copies say that hide their age. */
     let copies: readonly Ghost[] = [];
@@ -83,12 +90,14 @@ export class KnownTime {
         agreeing = isTrue ? agreeing + (isNews ? 1 : 0) : 0;
         heard.add(shown);
         const isSet = ({ at }: { at: number }) => at > heardAt && at < sent;
-        const before = this.#steps.filter(isSet).map(({ by }) => shifted(known, by));
+        const before = this.#steps
+          .filter(isSet)
+          .flatMap(({ by }) => [...new Set([0, apart])].map((ahead) => shifted(known, by + ahead)));
         ghosts = [...ghosts, ...before]
           .map((ghost) => haunted(ghost, own, isTrue && isNews))
           .filter(isRemembered);
         if (!isTrue) ghosts = [...ghosts, seen];
-        else if (old === 0) known = common(known, seen);
+        else if (old === 0) known = common(known, shifted(seen, -exchange.ahead));
         heardAt = sent;
         // What was heard by the machine's clock as it was before is not compared with what is heard by it now.
         const isSetSince = ({ sent }: Exchange) =>
@@ -112,9 +121,10 @@ export class KnownTime {
     return this.#isTrusted[order]!;
   }
 
-  /** Whether the time can be known although the machine's clock was set: as many answers have come since. */
+  /** Whether the time can be known although the machine's clock was set, or is wrong: answers with a `Date` have come since. */
   knowsTime(order: number): boolean {
-    return this.#stepsBefore(order).every(({ answers }) => answers >= AGREEING);
+    const isDated = order === 0 || this.#undated === 0 || order > this.#undated;
+    return isDated && this.#stepsBefore(order).every(({ answers }) => answers >= AGREEING);
   }
 
   /** How far a client may be wrong about the service's clock, ms. */
@@ -201,9 +211,14 @@ function common(a: Ghost, b: Ghost): Ghost {
 /** A ghost after one more answer. That may be its own where it is no copy, and the two have left no room for the truth. */
 function haunted(ghost: Ghost, seen: Ghost, isProof: boolean): Ghost {
   const left = common(ghost, seen);
-  const isOwn = seen !== UNKNOWN && left.low <= left.high && (left.low > 0 || left.high < 0);
-  const against = ghost.against + (isProof && left.low > left.high ? 1 : 0);
-  return isOwn ? left : { ...ghost, answers: ghost.answers + 1, against };
+  const isOwn = seen !== UNKNOWN && left.low <= left.high + NEAR && (left.low > 0 || left.high < 0);
+  const isAgainst = left.low > left.high;
+  const next = {
+    ...ghost,
+    answers: isOwn ? 0 : ghost.answers + 1,
+    against: ghost.against + Number(isProof && isAgainst),
+  };
+  return isOwn && !isAgainst ? left : next;
 }
 
 /** How far the `Date` of an answer is ahead of the clock of its machine, ms. */

@@ -18,6 +18,8 @@ interface Case {
   readonly setAt?: number;
   /** When another one has come who shares the poll. */
   readonly sharedFrom?: number;
+  /** Whether the time is known with the first page. */
+  readonly knowsTime?: boolean;
 }
 
 const FEED = { series: SERIES, every: "close", settle: 0, revisionWindow: 2, weekStart: "monday" };
@@ -49,13 +51,14 @@ function lookAt(answeredAt: number, candle: Candle, isShown = true) {
 const candleOf = (timestamp: number, swaps: number) =>
   ({ timestamp, open: 1, high: 1, low: 1, close: 1, volume: swaps, swaps }) as Candle;
 
-function breachesOf({ begins, setAt, sharedFrom = 10.5 }: Case): Promise<string[]> {
+function breachesOf({ begins, setAt, sharedFrom = 10.5, knowsTime = true }: Case): Promise<string[]> {
   const candle = candleOf(at(begins), 1);
   const value = { type: "new", candle, status: "final", revision: 0, observedAt: at(20) };
   const plan = { kind: "candles", feed: FEED as FeedPlan, options: {} };
   const stay = { id: 1, plan, joined: at(10.5), joinedOrder: 0, events: [{ at: at(20), order: 1, value }] };
   const stays = [stay, { ...stay, id: 2, joined: at(sharedFrom), events: [] }];
   return breachesWith({ stays }, lookAt(at(20), candle), {
+    knowsTime: (order) => order === 0 || knowsTime,
     clockWasSet: (from, until) => setAt !== undefined && at(setAt) >= from && at(setAt) <= until,
   });
 }
@@ -88,6 +91,7 @@ it("wants a stream to begin with its interval, and with what its poll has where 
   const isOlder = ["5: is older than the interval that ran at the subscription"];
   expect(await breachesOf({ begins: 10 })).toEqual([]);
   expect(await breachesOf({ begins: 9 })).toEqual(isOlder);
+  expect(await breachesOf({ begins: 9, knowsTime: false })).toEqual([]);
   expect(await breachesOf({ begins: 8, setAt: 15 })).toEqual([]);
   expect(await breachesOf({ begins: 7, setAt: 15 })).toEqual(isOlder);
   expect(await breachesOf({ begins: 8, setAt: 5 })).toEqual(isOlder);

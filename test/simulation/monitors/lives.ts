@@ -34,6 +34,8 @@ function followStay(log: RunLog, stay: StayLog, context: Parameters<Monitor>[1])
   const intervals = intervalsOf(series.timeframe, weekStart);
   const looks = context.looksAt(feed);
   const answers = context.answersOf(series);
+  const firstPage = looks.find((look) => look.order > stay.joinedOrder && !look.isHistory);
+  const knowsFirst = [stay.joinedOrder, firstPage?.order ?? 0].every(context.knowsTime);
   const lives = new Map<number, Life>();
   const gone = new Set<number>();
   let newest = Number.NEGATIVE_INFINITY;
@@ -114,7 +116,7 @@ function followStay(log: RunLog, stay: StayLog, context: Parameters<Monitor>[1])
     if (event.observedAt > serviceNow + tolerance && context.isTrusted(order) && context.knowsTime(order)) {
       breach(4, `is observed ${event.observedAt - serviceNow} ms in the future`);
     }
-    if (options.since === undefined && context.isTrusted(order) && context.knowsTime(stay.joinedOrder)) {
+    if (options.since === undefined && context.isTrusted(order) && knowsFirst) {
       const ranAt = (instant: number) =>
         intervals.start(context.serviceClock(instant) - context.clockTolerance - 2_000);
       // Where the machine's clock was set before the first page, that of the subscription is not known: all comes that the poll has.

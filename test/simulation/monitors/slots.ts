@@ -20,6 +20,8 @@ const UNTOLD = 1_050;
 const UNPROVEN = 1_500;
 /** Behind machines whose clocks are less than a second apart a poll comes so late, ms, as promise 11 says. */
 const NEAR_MACHINES = { apart: 1_000, late: 2_000 };
+/** Two polls that are due so shortly after one another, ms, may be one, as promise 11 says. */
+const TOGETHER = 100;
 /** Machines whose clocks differ by no more than this are waited for, ms. */
 const MACHINES = 5_000;
 /** Copies that hide their age are taken for answers of a machine that is behind by no more, ms. */
@@ -126,12 +128,12 @@ export function slackOf(apart: number, tolerance: number, isOdd: boolean): numbe
   return isNear ? Math.max(NEAR_MACHINES.late, untold) : untold;
 }
 
-/** How many polls slots take at least: one that is due while the one before may still be under way can be left out. */
+/** How many polls slots take at least: one that is due with the one before, or while that may still be under way, can be left out. */
 export function leastOf(slots: readonly number[], longest: number): number {
   let count = 0;
   let last = Number.NEGATIVE_INFINITY;
   for (const slot of slots) {
-    if (slot - last < longest) continue;
+    if (slot - last < Math.max(longest, TOGETHER)) continue;
     count += 1;
     last = slot;
   }
