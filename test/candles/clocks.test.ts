@@ -1,5 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { type CandleEvent, type WatchOptions, watchCandles } from "../../src/index.js";
+import {
+  type CandleEvent,
+  type FeedStatus,
+  type WatchOptions,
+  watchCandles,
+  watchFeedStatus,
+} from "../../src/index.js";
 import { at, type Interference, MINUTES, World } from "../world.js";
 
 const OFFSET = 437;
@@ -161,3 +167,32 @@ describe.each([3_000, 20_000])("a cache that keeps answers for %i ms", (keeps) =
     },
   );
 });
+
+it.each([-2, 2])(
+  "fill gaps and cover the present once a Date has told that the machine's clock is wrong: ahead by %i h",
+  async (hours) => {
+    const offset = -hours * 3_600_000;
+    const world = new World({ start: at("12:00:10") - offset, offset, hasDate: true });
+    world.swapsEvery(180_000, at("11:00:00"), at("13:00:00"));
+    const dated = at("12:02:30") - offset;
+    world.interfere = async (_asked, answer) => {
+      const served = await answer();
+      if (world.clock.now() >= dated) return served;
+      const get = (name: string) => (name.toLowerCase() === "date" ? null : served.headers.get(name));
+      return { status: served.status, headers: { get }, text: () => served.text() };
+    };
+    const options = { ...MINUTES, fillGaps: true };
+    const closed = new Set<number>();
+    watchCandles(world.client, options).subscribe(({ status, candle }) => {
+      if (status !== "open") closed.add(candle.timestamp);
+    });
+    let status: FeedStatus | undefined;
+    watchFeedStatus(world.client, options).subscribe((told) => {
+      status = told;
+    });
+    await world.clock.advanceTo(at("12:12:30") - offset);
+    expect(status).toMatchObject({ state: "live", coveredUntil: at("12:12:00") });
+    const minutes = Array.from({ length: 8 }, (_, minute) => at("12:04:00") + minute * 60_000);
+    expect(minutes.filter((minute) => !closed.has(minute))).toEqual([]);
+  },
+);

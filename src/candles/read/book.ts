@@ -99,7 +99,7 @@ export function byAnotherClock(rules: CandleRules, book: CandleBook, { at, epoch
   const hasRunAhead = book.finalUntil > intervals.start(at);
   const finalAtMost = hasRunAhead ? certainUntil : Math.max(window, certainUntil);
   const coveredAtMost = Math.min(settledUntil(rules, at), hasRunAhead ? certainUntil : Infinity);
-  const coveredUntil = Math.min(book.coveredUntil, Math.max(coveredAtMost, coveredFrom));
+  const coveredUntil = Math.min(book.coveredUntil, coveredAtMost);
   return {
     ...book,
     entries: book.entries.flatMap(({ candle, status, revision }) =>

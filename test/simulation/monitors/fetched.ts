@@ -56,7 +56,8 @@ function compare(log: RunLog, stay: StayLog, context: Context) {
   const ceiling = (instant: number) =>
     intervals.start(instant) === instant ? instant : intervals.end(instant);
   const end = ended ?? candles.at(-1);
-  if (end === undefined) return;
+  // Where no Date has come yet, nobody knows what has ended.
+  if (end === undefined || !context.knowsTime(end.order)) return;
   const isWhole = ended?.isError === false;
   // A replica may know less than the service does.
   const lag = log.plan.world.replicas?.lag ?? 0;
