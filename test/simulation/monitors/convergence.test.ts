@@ -103,6 +103,8 @@ interface Case {
   readonly hasReport?: boolean;
   /** What the client may spend. */
   readonly quota?: { readonly units: number; readonly per: number };
+  /** What it has asked of a store. */
+  readonly calls?: readonly { readonly at: number; readonly ended?: { readonly at: number } }[];
   /** How far the clock of a second machine is ahead, ms, and how well the time is known. */
   readonly ahead?: number;
   readonly tolerance?: number;
@@ -124,6 +126,7 @@ async function judge({
   readers = 1,
   hasReport = false,
   quota,
+  calls,
   ahead,
   tolerance = 0,
 }: Case) {
@@ -165,6 +168,7 @@ async function judge({
   const log = {
     plan: { world, healthyFrom: 0 },
     told: [],
+    ...(calls && { store: { calls } }),
     exchanges: [
       ...(hasReport ? [reportOf(at(0))] : []),
       ...asked.map(([minute, isGood, fault, cursor], turn) =>
@@ -287,6 +291,19 @@ describe("what a subscriber is held to", () => {
     };
     expect(await isHeldTo([-20, false], [-20, false], [-20, true])).toBe(false);
     expect(await isHeldTo([-20, false], [-20, false], [-20, true], [-20, true])).toBe(true);
+  });
+
+  it("is no history while a store does not answer, for as long as a client waits for that", async () => {
+    const isHeldTo = async (left: number, ended?: number) => {
+      const call = { at: at(1) + 10_000, ...(ended !== undefined && { ended: { at: at(1) + ended } }) };
+      const given = { held: [], looks: [lookAt(1)], calls: [call], left: at(1) + left };
+      return (await judge(given)).breaches.some((what) => what.endsWith(lacks(0)));
+    };
+    expect(await isHeldTo(19_000)).toBe(false);
+    expect(await isHeldTo(21_000)).toBe(true);
+    expect(await isHeldTo(19_000, 30_000)).toBe(false);
+    expect(await isHeldTo(21_000, 30_000)).toBe(true);
+    expect(await isHeldTo(19_000, 12_000)).toBe(true);
   });
 
   it("is no history while polls spend all of a quota", async () => {

@@ -177,9 +177,12 @@ class Comparison {
 
   /** When that is over for which a poll may wait at an instant: what the store does, and what the rate limit holds back. */
   #waitEnds(at: number): number {
+    const { timeout = 10_000 } = this.#log.plan.world.client;
     let end = at;
-    for (const call of this.#log.store?.calls ?? [])
-      if (call.at <= end) end = Math.max(end, call.ended?.at ?? end);
+    // A store that does not answer is waited for as long as any answer.
+    for (const { at: called, ended } of this.#log.store?.calls ?? [])
+      if (called <= end)
+        end = Math.max(end, Math.min(ended?.at ?? Number.POSITIVE_INFINITY, called + timeout));
     for (const { at: began, value } of this.#log.activities)
       if (value.type === "throttled" && began <= end + SETTLES)
         end = Math.max(end, began + (value.until ?? value.at) - value.at);
