@@ -46,7 +46,7 @@ export type Interference = (
   answer: () => Promise<Answer>,
 ) => Promise<Answer> | Answer | undefined;
 
-interface WorldOptions {
+export interface WorldOptions {
   /** The first instant by the machine's clock. */
   start: number;
   /** How far the service's clock is ahead of the machine's, in ms. */

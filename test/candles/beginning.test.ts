@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { TIMEFRAMES } from "../../src/contract/model.js";
 import { type DateLike, fetchCandles, type Timeframe, watchCandles } from "../../src/index.js";
 import { intervalsOf } from "../../src/timeframe.js";
-import { answered, at, MINUTES, time, tradedCandle, World, withRows } from "../world.js";
+import { type Answer, answered, at, MINUTES, time, tradedCandle, World, withRows } from "../world.js";
 
 const DAY = 86_400_000;
 const NOW = at("12:00:10");
@@ -153,6 +153,36 @@ describe.each(["mainnet", "devnet"] as const)(
     });
   },
 );
+
+describe("a history whose start has answered", () => {
+  it("is not hidden by a cache's copy of an empty answer from before", async () => {
+    const world = new World({ start: NOW, createdAt: 0, hasDate: true });
+    world.swapsEvery(60_000, at("11:00:00"), at("13:00:00"));
+    const options = { ...MINUTES, network: "devnet" } as const;
+    watchCandles(world.client, options).subscribe();
+    await world.clock.advanceTo(at("12:02:30"));
+    let asks = 0;
+    let copied: Answer;
+    // What is asked for whether a start shows anything comes empty, too, once it has been answered.
+    world.interfere = async ({ url: { searchParams } }, answer) => {
+      const from = Number(searchParams.get("fromDate")) * 1_000;
+      if (from < at("11:57:00")) asks += 1;
+      const isProbe = searchParams.get("limit") === "2";
+      if (from >= at("11:57:00") || asks === 2 || (asks > 4 && !isProbe)) return answer();
+      const empty = await withRows(answer, () => []);
+      if (asks === 1) copied = empty;
+      if (asks !== 3) return empty;
+      const get = (name: string) => (name.toLowerCase() === "age" ? "1" : copied.headers.get(name));
+      return { ...copied, headers: { get } };
+    };
+    const shown: number[] = [];
+    watchCandles(world.client, { ...options, since: { candles: 30 } }).subscribe(({ candle }) =>
+      shown.push(candle.timestamp),
+    );
+    await world.clock.advanceTo(at("12:04:30"));
+    expect(time(shown[0]!)).toBe("11:32:00");
+  });
+});
 
 describe.each(["start", "both", "neither"] as const)(
   "a candle in whose interval the pair was created, bounds: %s",

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { memoryStore } from "../../src/adapters/store/memory.js";
 import { watchCandles } from "../../src/index.js";
-import { at, MINUTES, World, withRows } from "../world.js";
+import { at, MINUTES, World, type WorldOptions, withRows } from "../world.js";
 
 const HOUR = 3_600_000;
 const DAY = 24 * HOUR;
@@ -78,6 +79,42 @@ describe.each(CASES)("1min of $network, every: $every, Date: $hasDate", (plan) =
   });
 });
 
+/** A cache that gives the same answer to the same question for so long, in ms, and says how old it is. */
+const behindCache =
+  (keeps: number): NonNullable<WorldOptions["before"]> =>
+  (fetch, clock) => {
+    const kept = new Map<
+      string,
+      { readonly at: number; readonly answer: Awaited<ReturnType<typeof fetch>> }
+    >();
+    return async (url, init) => {
+      const copy = kept.get(url);
+      if (copy === undefined || clock.now() - copy.at > keeps) {
+        const answer = await fetch(url, init);
+        kept.set(url, { at: clock.now(), answer });
+        return answer;
+      }
+      const age = String(Math.floor((clock.now() - copy.at) / 1_000));
+      const get = (name: string) => (name.toLowerCase() === "age" ? age : copy.answer.headers.get(name));
+      return { ...copy.answer, headers: { get }, text: () => copy.answer.text() };
+    };
+  };
+
+it("asks in other words again for what confirms a silence, where a cache has a copy of these as well", async () => {
+  const start = { start: START, hasDate: true, offset: -DAY, createdAt: START - 41 * DAY };
+  const world = new World({ ...start, before: behindCache(40_000), client: { store: memoryStore() } });
+  world.swapsEvery(60_000, START - DAY - 3 * HOUR, START - DAY - 30 * 60_000);
+  const options = { ...MINUTES, every: 3_000 } as const;
+  const first = watchCandles(world.client, { ...options, since: { candles: 5 } }).subscribe();
+  await world.clock.advanceBy(10 * 60_000);
+  first.unsubscribe();
+  await world.clock.advanceBy(2_000);
+  const before = world.asked.length;
+  watchCandles(world.another(), options).subscribe();
+  await world.clock.advanceBy(30_000);
+  expect(world.asked.length - before).toBeLessThanOrEqual(10 + 5);
+});
+
 it.each([
   { keeps: 15_000, hasDate: true, timeframe: "1min", every: 10_000, settle: 25_000, polls: 72 },
   { keeps: 15_000, hasDate: false, timeframe: "1min", every: 10_000, settle: 25_000, polls: 72 },
@@ -90,23 +127,7 @@ it.each([
     const world = new World({
       start: START,
       hasDate,
-      before: (fetch, clock) => {
-        const kept = new Map<
-          string,
-          { readonly at: number; readonly answer: Awaited<ReturnType<typeof fetch>> }
-        >();
-        return async (url, init) => {
-          const copy = kept.get(url);
-          if (copy === undefined || clock.now() - copy.at > keeps) {
-            const answer = await fetch(url, init);
-            kept.set(url, { at: clock.now(), answer });
-            return answer;
-          }
-          const age = String(Math.floor((clock.now() - copy.at) / 1_000));
-          const get = (name: string) => (name.toLowerCase() === "age" ? age : copy.answer.headers.get(name));
-          return { ...copy.answer, headers: { get }, text: () => copy.answer.text() };
-        };
-      },
+      before: behindCache(keeps),
     });
     world.swapsEvery(60_000, START - HOUR, START + HOUR);
     watchCandles(world.client, { ...MINUTES, timeframe, every, settle }).subscribe();

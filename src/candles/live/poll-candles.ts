@@ -153,8 +153,9 @@ class LiveCandles {
       return intervals.count(from, end) <= FULL_PAGE ? end : present;
     };
     // A cache answers the same question with the same answer. So a slot asks for a second one in other words, and for a third one
-    // in these again: by the first words that might be older than the second.
-    const stale = Number(asks > 0 || book.silence !== undefined);
+    // in these again: by the first words that might be older than the second. What may confirm a silence is asked for in other
+    // words at once, and in the first ones once these have not.
+    const stale = Number(book.silence === undefined ? asks > 0 : asks < 2);
     return { from, to: present, anchors, shown, endAt, stale };
   }
 

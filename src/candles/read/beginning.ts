@@ -4,6 +4,7 @@ import type { Series, Timeframe } from "../../contract/model.js";
 import { ohlcvRoute, snipersRoute } from "../../contract/routes.js";
 import { mostRows, readOhlcvBody, readSniperBody } from "../../contract/wire.js";
 import { PairstreamError } from "../../errors.js";
+import { isApart } from "../../poll/apart.js";
 import type { Tell } from "../../poll/teller.js";
 import type { Intervals } from "../../timeframe.js";
 
@@ -46,6 +47,8 @@ export class Beginning {
   /** The earliest start that has answered, and the latest that came back empty although rows follow. */
   #answered = Infinity;
   #hidden = -Infinity;
+  /** When an answer with rows was last made. */
+  #answeredAt = -Infinity;
 
   constructor(core: ClientCore, series: Series<Timeframe>, intervals: Intervals) {
     this.#core = core;
@@ -80,14 +83,19 @@ export class Beginning {
     return start >= Math.min(this.#answered, reached);
   }
 
-  /** Takes note that a range from `start` on has answered with rows. */
-  noteAnswer(start: number): void {
+  /** Takes note that a range from `start` on has answered with rows, at `at`. */
+  noteAnswer(start: number, at: number): void {
+    this.#answeredAt = at;
     this.#answered = Math.min(this.#answered, start);
     if (start <= this.#hidden) this.#hidden = -Infinity;
   }
 
-  /** Takes note that a range from `start` on has come back empty although rows follow: after two of them nothing answers there. */
-  noteHidden(start: number): void {
+  /**
+   * Takes note that a range from `start` on has come back empty at `at` although rows follow: after two of them nothing answers
+   * there. What has answered is not hidden by an answer that may be older.
+   */
+  noteHidden(start: number, at: number): void {
+    if (start >= this.#answered && !isApart(at, this.#answeredAt)) return;
     if (start >= this.#answered && start <= this.#hidden) this.#answered = Infinity;
     this.#hidden = Math.max(this.#hidden, start);
   }
@@ -215,7 +223,7 @@ export class Beginning {
 
   /** Asks for a row more than it needs: the newest may be that of an end which belongs to the range. */
   async #ask(start: number, end: number, { priority, signal, tell }: ReadOptions, limit = 2) {
-    const { value } = await this.#core.send({
+    const { value, observedAt } = await this.#core.send({
       route: ohlcvRoute({ ...this.#series, from: start, to: end, limit }),
       priority,
       signal,
@@ -230,7 +238,7 @@ export class Beginning {
         return { shown, hasRows: places.some((place) => place >= first && place < end) };
       },
     });
-    if (value.hasRows) this.noteAnswer(start);
+    if (value.hasRows) this.noteAnswer(start, observedAt);
     return value;
   }
 }

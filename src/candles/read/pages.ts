@@ -205,7 +205,7 @@ export class SeriesPages {
         }
         // What lies beside the range is not asked for.
         refusal ??= value.refused.find((_, at) => isWanted(value.places[at]!.key))?.error;
-        if (value.served.rows > 0) this.beginning.noteAnswer(start);
+        if (value.served.rows > 0) this.beginning.noteAnswer(start, observedAt);
         read.push(value.served);
         // Where rows run from the newest to one before the range, all of the range has been shown, wherever the cursor leads.
         const isPast = isDescending && last !== undefined && last < start;
@@ -228,7 +228,7 @@ export class SeriesPages {
     }
     if (told !== undefined) ({ from, to } = told);
     const isEmpty = rows.length === 0 && broken.size === 0 && !hasUnplaced;
-    if (isEmpty && (wanted.shown ?? anchors[0]) !== undefined) this.beginning.noteHidden(start);
+    if (isEmpty && (wanted.shown ?? anchors[0]) !== undefined) this.beginning.noteHidden(start, first!.at);
     const shown = onePerInterval(rows);
     if (broken.size > 0) for (const { timestamp } of shown) broken.delete(timestamp);
     const isThere = (start: number) =>

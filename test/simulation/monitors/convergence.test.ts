@@ -29,9 +29,10 @@ function candleOf(minute: number, swaps = 1): Candle {
   return { timestamp, open: 1, high: 1, low: 1, close: 1, volume: swaps, swaps };
 }
 
-/** An answer at the end of a minute, about all minutes; `given`: what else is to be said of it. */
+/** An answer at the end of a minute, about all minutes, the newest row first; `given`: what else is to be said of it. */
 function lookAt(minute: number, given: Partial<Look> = {}): Look {
-  const rows = new Map(SWAPS.filter((swap) => swap < minute).map((swap) => [at(swap), [candleOf(swap)]]));
+  const shown = SWAPS.filter((swap) => swap < minute).reverse();
+  const rows = new Map(shown.map((swap) => [at(swap), [candleOf(swap)]]));
   const order = minute;
   const asked = { from: at(-2), to: at(minute + 2), cursor: undefined, kind: "ohlcv", pair: "", series: "" };
   return {
@@ -53,6 +54,9 @@ function lookAt(minute: number, given: Partial<Look> = {}): Look {
     ...given,
   } as Look;
 }
+
+/** The same answer, the oldest row first. */
+const ascending = (look: Look): Look => ({ ...look, rows: new Map([...look.rows].reverse()) });
 
 function exchangeOf(
   priority: string,
@@ -78,7 +82,6 @@ interface Case {
   readonly held?: readonly number[];
   /** Of these what it does not hold for good. */
   readonly unfinished?: readonly number[];
-  readonly order?: "oldest-first" | "newest-first" | undefined;
   /** Of these what it holds for good though the service has it no more. */
   readonly gone?: readonly number[];
   /** The questions of histories for what begins at a minute, a second apart from the first minute on, and whether they are answered. */
@@ -103,6 +106,8 @@ interface Case {
   readonly hasReport?: boolean;
   /** What the client may spend. */
   readonly quota?: { readonly units: number; readonly per: number };
+  /** What it has asked of a store. */
+  readonly calls?: readonly { readonly at: number; readonly ended?: { readonly at: number } }[];
   /** How far the clock of a second machine is ahead, ms, and how well the time is known. */
   readonly ahead?: number;
   readonly tolerance?: number;
@@ -113,7 +118,6 @@ async function judge({
   held = SWAPS,
   gone = [],
   unfinished = [],
-  order,
   asked = [],
   failed: [times, fault] = [0, ""],
   looks,
@@ -124,6 +128,7 @@ async function judge({
   readers = 1,
   hasReport = false,
   quota,
+  calls,
   ahead,
   tolerance = 0,
 }: Case) {
@@ -158,13 +163,14 @@ async function judge({
     start: START,
     weekStart: "monday",
     client: { quota },
-    quirks: { order },
+    quirks: {},
     latency,
     machines,
   };
   const log = {
     plan: { world, healthyFrom: 0 },
     told: [],
+    ...(calls && { store: { calls } }),
     exchanges: [
       ...(hasReport ? [reportOf(at(0))] : []),
       ...asked.map(([minute, isGood, fault, cursor], turn) =>
@@ -289,6 +295,19 @@ describe("what a subscriber is held to", () => {
     expect(await isHeldTo([-20, false], [-20, false], [-20, true], [-20, true])).toBe(true);
   });
 
+  it("is no history while a store does not answer, for as long as a client waits for that", async () => {
+    const isHeldTo = async (left: number, ended?: number) => {
+      const call = { at: at(1) + 10_000, ...(ended !== undefined && { ended: { at: at(1) + ended } }) };
+      const given = { held: [], looks: [lookAt(1)], calls: [call], left: at(1) + left };
+      return (await judge(given)).breaches.some((what) => what.endsWith(lacks(0)));
+    };
+    expect(await isHeldTo(19_000)).toBe(false);
+    expect(await isHeldTo(21_000)).toBe(true);
+    expect(await isHeldTo(19_000, 30_000)).toBe(false);
+    expect(await isHeldTo(21_000, 30_000)).toBe(true);
+    expect(await isHeldTo(19_000, 12_000)).toBe(true);
+  });
+
   it("is no history while polls spend all of a quota", async () => {
     const isHeldTo = async (times: number) => {
       const failed = [times, "closed connection"] as const;
@@ -363,32 +382,38 @@ describe("what a subscriber is held to", () => {
     expect(first.breaches.filter(gone)).toEqual([]);
   });
 
-  it("is final by two answers, and what follows the last row by three where the oldest come first", async () => {
+  it("is final by two answers, and what follows the last row by three where the last gives the oldest first", async () => {
     const looks = [lookAt(7.96), lookAt(7.98), lookAt(8)];
     const given = { held: [0, 1, 2, 3, 4, 5, 6, 7], fillGaps: true, left: at(8) + 5_000 };
     const isBroken = async (minute: number, given: Case) =>
       (await judge(given)).breaches.includes(
         `12: stay 1 of 1min: has not made ${new Date(at(minute)).toISOString()} final`,
       );
-    const two = { ...given, looks: looks.slice(1) };
-    const ascending = { order: "oldest-first" } as const;
-    expect(await isBroken(4, { ...two, unfinished: [4] })).toBe(true);
-    expect(await isBroken(4, { ...two, ...ascending, unfinished: [4] })).toBe(false);
-    expect(await isBroken(0, { ...two, ...ascending, unfinished: [0] })).toBe(true);
-    expect(await isBroken(4, { ...given, ...ascending, unfinished: [4], looks })).toBe(true);
+    const [first, second, last] = looks.map(ascending);
+    const isFinalBy = async (minute: number, ...looks: readonly Look[]) =>
+      isBroken(minute, { ...given, unfinished: [minute], looks });
+    expect(await isFinalBy(4, ...looks.slice(1))).toBe(true);
+    expect(await isFinalBy(4, second!, last!)).toBe(false);
+    // Those of a service that shuffles ascend by chance.
+    expect(await isFinalBy(4, looks[1]!, last!)).toBe(false);
+    expect(await isFinalBy(4, second!, looks[2]!)).toBe(true);
+    expect(await isFinalBy(0, second!, last!)).toBe(true);
+    expect(await isFinalBy(4, first!, second!, last!)).toBe(true);
     // Before the first candle shows no answer tells where the others begin.
-    const silent = lookAt(7.96, { rows: new Map() });
-    const begun = { ...given, ...ascending, unfinished: [4], looks: [silent, ...looks.slice(1)] };
-    expect(await isBroken(4, begun)).toBe(false);
+    expect(await isFinalBy(4, lookAt(7.96, { rows: new Map() }), second!, last!)).toBe(false);
     // Nor does one for which the silence before that had not settled.
     const early = (minute: number) => {
       const ask = { ...lookAt(9).asked, from: at(0) };
-      return lookAt(minute, { asked: ask, rows: new Map([[at(3), [candleOf(3)]]]) });
+      const rows = new Map([2, 3].map((shown) => [at(shown), [candleOf(shown)]]));
+      return lookAt(minute, { asked: ask, rows });
     };
-    const later = [early(7.98), early(8)];
-    const late = { ...given, ...ascending, since: at(2), unfinished: [4] };
-    expect(await isBroken(4, { ...late, looks: [early(2.9), ...later] })).toBe(false);
-    expect(await isBroken(4, { ...late, looks: [early(3.1), ...later] })).toBe(true);
+    const isFinalLate = async (minute: number) =>
+      isBroken(4, {
+        ...{ ...given, since: at(1), unfinished: [4] },
+        looks: [early(minute), early(7.98), early(8)],
+      });
+    expect(await isFinalLate(1.9)).toBe(false);
+    expect(await isFinalLate(2.1)).toBe(true);
   });
 
   it("is read again within two slots", async () => {
@@ -433,17 +458,17 @@ describe("filling", () => {
     const held = all.filter((minute) => minute !== HOLE);
     const rowsOf = (...minutes: readonly number[]) =>
       new Map(minutes.map((minute) => [at(minute), [candleOf(minute)]]));
-    const isHeldTo = async (order: Case["order"], ...shown: readonly (readonly number[])[]) => {
+    const isHeldTo = async (...shown: readonly (readonly number[])[]) => {
       const looks = shown.map((minutes, turn) => lookAt(8 + turn / 50, { rows: rowsOf(...minutes) }));
-      return (await judge({ held, fillGaps: true, looks, order })).breaches.includes(notFilled);
+      return (await judge({ held, fillGaps: true, looks })).breaches.includes(notFilled);
     };
-    // It begins with a silence, and a service that gives the oldest first may have cut its end.
-    expect(await isHeldTo("oldest-first", [0, 3], [0, 3])).toBe(false);
-    expect(await isHeldTo("oldest-first", [0, 3], [0, 3], [0, 3])).toBe(true);
-    expect(await isHeldTo("newest-first", [3, 0], [3, 0])).toBe(true);
+    // It begins with a silence, and one that gives the oldest first may be cut at its end.
+    expect(await isHeldTo([0, 3], [0, 3])).toBe(false);
+    expect(await isHeldTo([0, 3], [0, 3], [0, 3])).toBe(true);
+    expect(await isHeldTo([3, 0], [3, 0])).toBe(true);
     // Or it lacks all that was known.
-    expect(await isHeldTo("newest-first", [0, 3], [7], [7])).toBe(false);
-    expect(await isHeldTo("newest-first", [0, 3], [0, 7], [0, 7])).toBe(true);
+    expect(await isHeldTo([3, 0], [7], [7])).toBe(false);
+    expect(await isHeldTo([3, 0], [7, 0], [7, 0])).toBe(true);
   });
 
   it("leaves out what could not be read", async () => {

@@ -177,9 +177,12 @@ class Comparison {
 
   /** When that is over for which a poll may wait at an instant: what the store does, and what the rate limit holds back. */
   #waitEnds(at: number): number {
+    const { timeout = 10_000 } = this.#log.plan.world.client;
     let end = at;
-    for (const call of this.#log.store?.calls ?? [])
-      if (call.at <= end) end = Math.max(end, call.ended?.at ?? end);
+    // A store that does not answer is waited for as long as any answer.
+    for (const { at: called, ended } of this.#log.store?.calls ?? [])
+      if (called <= end)
+        end = Math.max(end, Math.min(ended?.at ?? Number.POSITIVE_INFINITY, called + timeout));
     for (const { at: began, value } of this.#log.activities)
       if (value.type === "throttled" && began <= end + SETTLES)
         end = Math.max(end, began + (value.until ?? value.at) - value.at);
@@ -346,7 +349,8 @@ class Comparison {
 
     // What two answers have shown since it left the window is final.
     const due = before.answeredAt - this.#context.clockTolerance - (before.received - before.sent);
-    if (this.#isOpenEnded(before, polls)) doubted = Math.min(doubted, intervals.end(newestOf(look.rows)));
+    if (this.#isOpenEnded(before, look, polls))
+      doubted = Math.min(doubted, intervals.end(newestOf(look.rows)));
     for (const [timestamp, { status }] of known) {
       if (status === "final" || finality.leaves(timestamp) > due) continue;
       if (timestamp >= doubted) continue;
@@ -404,11 +408,11 @@ class Comparison {
   }
 
   /**
-   * Whether what follows the last row takes one more answer: a service that gives the oldest first may cut it off, and it counts
+   * Whether what follows the last row takes one more answer: one that gives the oldest first may be cut off, and it counts
    * once all before it does, from the first candle that shows on. `before`: the first of two answers.
    */
-  #isOpenEnded(before: Look, polls: readonly Look[]): boolean {
-    if (this.#log.plan.world.quirks.order !== "oldest-first") return false;
+  #isOpenEnded(before: Look, look: Look, polls: readonly Look[]): boolean {
+    if (!ascends(look)) return false;
     const shown = polls.slice(polls.findIndex(({ rows }) => rows.size > 0));
     const proof = proofsAmong(shown, this.#isGood).find(({ look }) => look === before);
     if (proof?.before === undefined) return true;
@@ -517,6 +521,12 @@ function apart(looks: readonly Look[]): Look[] {
   for (const look of looks)
     if (others.length === 0 || look.answeredAt - others.at(-1)!.answeredAt >= APART) others.push(look);
   return others;
+}
+
+/** Whether the rows of an answer run from the oldest to the newest. */
+function ascends({ rows }: Look): boolean {
+  const shown = [...rows.keys()];
+  return shown.length > 1 && shown.every((timestamp, at) => at === 0 || timestamp > shown[at - 1]!);
 }
 
 /** There may be more than a call can take as arguments. */

@@ -91,7 +91,7 @@ function compare(log: RunLog, stay: StayLog, context: Context) {
     bornAt,
     isGood,
   };
-  const silent = new Set(looks.filter((look) => isSilent(log, stay, look)));
+  const silent = new Set(looks.filter((look) => isSilent(log, stay, look, bornAt)));
   // Without a report nothing tells the silence before a pair from one after it, where no candle is found at all.
   if (!isReported(log, stay) && given.size === 0 && silent.size > 0) return;
   const own = looks.filter((look) => !silent.has(look));
@@ -139,9 +139,11 @@ function checkFlats(
     breach(6, `is not filled after ${new Date(before.timestamp).toISOString()}`);
 }
 
-/** Whether an answer holds nothing only because it was asked from before the pair's creation on. */
-function isSilent(log: RunLog, { plan }: StayLog, { rows, asked, asOf }: Look): boolean {
+/** Whether an answer holds nothing because it was asked from before the pair's creation on, and not as a fault has struck it. */
+function isSilent(log: RunLog, { plan }: StayLog, look: Look, bornAt: number): boolean {
+  const { rows, asked, asOf } = look;
   if (plan.kind !== "fetch" || rows.size > 0 || !log.plan.world.quirks.emptyBeforeCreation) return false;
+  if (asked.from >= bornAt && !isClean(look)) return false;
   return candlesAt(log, plan.options, { from: asked.from, to: asked.to, at: asOf }).size > 0;
 }
 

@@ -7,6 +7,7 @@ import { isWithin, spansOf } from "../economy/spans.js";
 import type { Exchange } from "../exchanges.js";
 import { askedBy, covers, isAboutOne, type Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
+import { isAnotherAnswer } from "./deletion.js";
 import type { Context, Monitor } from "./monitor.js";
 import { flawOf, Shelf } from "./stored-candles.js";
 
@@ -158,6 +159,9 @@ function watchRequests(log: RunLog, before: ReadonlyMap<string, Held>, context: 
     const { intervals } = rulesOf(log, { key, series: asked.series }, context);
     // What is in doubt is asked about alone, with a margin on both sides.
     if (isAboutOne(asked, intervals) || intervals.count(asked.from, asked.to) <= 3) continue;
+    const known = intervals.shift(asked.to, -2);
+    const looks = context.answersOf(key).filter((look) => look.order > 0 && look.received <= sent);
+    if (areLacking(looks, known, priority === "history")) continue;
     const began = log.stays.filter(
       ({ plan, joined, left, ended }) =>
         "timeframe" in plan.options &&
@@ -182,6 +186,13 @@ function watchRequests(log: RunLog, before: ReadonlyMap<string, Held>, context: 
     );
     return;
   }
+}
+
+/** Whether two answers that were made apart lack a candle, and none since shows it; of histories or of polls. */
+export function areLacking(looks: readonly Look[], timestamp: number, isHistory: boolean): boolean {
+  const about = looks.filter((look) => look.isHistory === isHistory && covers(look, timestamp));
+  const since = about.slice(about.findLastIndex(({ rows }) => rows.has(timestamp)) + 1);
+  return since.some((look) => isAnotherAnswer(since[0]!, look));
 }
 
 /** What is wanted of a range: all but an interval on each side, or on one where it begins with the pair's first interval. */
