@@ -3,7 +3,7 @@ import type { Candle } from "pairstream";
 import { isSame } from "../src/candles/event.js";
 import { type CandleBook, type CandleChange, type CandleEntry, emptyBook } from "../src/candles/read/book.js";
 import { judge } from "../src/candles/read/judge.js";
-import type { Page } from "../src/candles/read/pages.js";
+import type { Page } from "../src/candles/read/page.js";
 import { type CandleRules, settledUntil, windowStart } from "../src/candles/rules.js";
 import { intervalsOf } from "../src/timeframe.js";
 import { marketOf, randomOf } from "../test/indicators/random-candles.js";

@@ -1,5 +1,6 @@
 import { Beginning, EARLIEST, type ReadOptions } from "../candles/read/beginning.js";
-import { MAX_LIMIT, onePerInterval } from "../candles/read/pages.js";
+import { onePerInterval } from "../candles/read/page.js";
+import { MAX_LIMIT } from "../candles/read/pages.js";
 import { type ClientCore, serviceNow } from "../client/core.js";
 import { mostPagesOf, pageFactsOf } from "../client/send/walk.js";
 import type { Candle, Series, Timeframe } from "../contract/model.js";

@@ -1,7 +1,7 @@
 import { applyCandleEvent, type CandleEvent } from "../../src/candles/event.js";
 import type { CandleChange } from "../../src/candles/read/book.js";
 import type { FinalPart } from "../../src/candles/read/forward.js";
-import type { Page } from "../../src/candles/read/pages.js";
+import type { Page } from "../../src/candles/read/page.js";
 import type { Candle, Series, Timeframe } from "../../src/contract/model.js";
 import { intervalsOf } from "../../src/timeframe.js";
 

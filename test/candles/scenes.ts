@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { type CandleBook, emptyBook, lacksAllTwice, withoutAnchors } from "../../src/candles/read/book.js";
 import { type Judgement, judge } from "../../src/candles/read/judge.js";
-import type { Page } from "../../src/candles/read/pages.js";
+import type { Page } from "../../src/candles/read/page.js";
 import { type CandleRules, windowStart } from "../../src/candles/rules.js";
 import type { Candle } from "../../src/contract/model.js";
 import { flatCandle, freezeDeep, MINUTE, MINUTES } from "./minute-candles.js";

@@ -12,7 +12,8 @@ import { reportDropped } from "../read/dropped.js";
 import { ForwardWalk } from "../read/forward-walk.js";
 import { type Judgement, pauseFor } from "../read/judge.js";
 import { longerBook } from "../read/longer-book.js";
-import { FULL_PAGE, type Page, SeriesPages, type Wanted } from "../read/pages.js";
+import type { Page } from "../read/page.js";
+import { FULL_PAGE, SeriesPages, type Wanted } from "../read/pages.js";
 import { holdSeries, openStored, type Recorder } from "../read/past.js";
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
 

@@ -5,7 +5,8 @@ import { EARLIEST } from "./beginning.js";
 import { ANCHORS, type CandleBook, lacksAllTwice, withoutAnchors } from "./book.js";
 import { isGone } from "./evidence.js";
 import { type Judgement, judge } from "./judge.js";
-import { FULL_PAGE, type Page, type ReadOptions, type SeriesPages } from "./pages.js";
+import type { Page } from "./page.js";
+import { FULL_PAGE, type ReadOptions, type SeriesPages } from "./pages.js";
 
 /** How often a read asks for something again before it fails. */
 export const ASKS = 2;

@@ -8,7 +8,8 @@ import { emptyBook } from "./book.js";
 import { type Counted, stillWanted } from "./counted.js";
 import type { FinalPart, ForwardOptions } from "./forward.js";
 import { pauseFor } from "./judge.js";
-import { FULL_PAGE, type Page, type ReadOptions, type SeriesPages } from "./pages.js";
+import type { Page } from "./page.js";
+import { FULL_PAGE, type ReadOptions, type SeriesPages } from "./pages.js";
 import {
   coveredBy,
   limitOf,

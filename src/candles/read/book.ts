@@ -4,7 +4,7 @@ import { type Span, withoutSpan } from "../../spans.js";
 import { type CandleStatus, isSame, laterOf } from "../event.js";
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
 import type { BrokenRow } from "./evidence.js";
-import type { Page } from "./pages.js";
+import type { Page } from "./page.js";
 
 /** What one answer changed about one candle. */
 export type CandleChange = {

@@ -11,7 +11,7 @@ import {
   readAgain,
   showsNothingAfter,
 } from "./evidence.js";
-import type { Page } from "./pages.js";
+import type { Page } from "./page.js";
 
 const NOTHING: readonly CandleChange[] = [];
 

@@ -3,7 +3,7 @@ import type { ClientCore } from "../../client/core.js";
 import type { Series } from "../../contract/model.js";
 import { ohlcvRoute } from "../../contract/routes.js";
 import type { Tell } from "../../poll/teller.js";
-import type { Page } from "./pages.js";
+import type { Page } from "./page.js";
 
 /** Says which rows of an answer are left out for good, as they cannot be read; `undefined`: one without an interval. */
 export function reportDropped(

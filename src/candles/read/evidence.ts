@@ -1,6 +1,6 @@
 import { APART, isApart } from "../../poll/apart.js";
 import type { CandleRules } from "../rules.js";
-import type { Page } from "./pages.js";
+import type { Page } from "./page.js";
 
 /** The newest candle may be missing as a machine lags: it is gone after so long, in ms, or after an interval if that is longer. */
 const LONGEST_LAG = 5_000;

@@ -5,7 +5,8 @@ import { EARLIEST } from "./beginning.js";
 import type { CandleBook } from "./book.js";
 import { firstRowOf } from "./evidence.js";
 import type { Doubt } from "./judge.js";
-import type { Page, ReadOptions, SeriesPages, Wanted } from "./pages.js";
+import type { Page } from "./page.js";
+import type { ReadOptions, SeriesPages, Wanted } from "./pages.js";
 import {
   coveredBy,
   endOfRange,

@@ -8,7 +8,8 @@ import { EARLIEST } from "./beginning.js";
 import { type CandleBook, emptyBook, isFinal } from "./book.js";
 import { ForwardWalk } from "./forward-walk.js";
 import { pauseFor } from "./judge.js";
-import type { Page, ReadOptions, SeriesPages } from "./pages.js";
+import type { Page } from "./page.js";
+import type { ReadOptions, SeriesPages } from "./pages.js";
 
 /** A part of a series that is final: all candles of `[from, to)`, save those whose rows could not be read. */
 export interface FinalPart {

@@ -3,7 +3,7 @@ import { type CandleRules, settledUntil, windowStart } from "../rules.js";
 import { ANCHORS, byAnotherClock, type CandleBook, type CandleChange, dueBy, NONE_LACKING } from "./book.js";
 import { Comparison } from "./comparison.js";
 import { type BrokenRow, firstRowOf, isGone, mayBeReadYet, mayShowSoon, readAgain } from "./evidence.js";
-import type { Page } from "./pages.js";
+import type { Page } from "./page.js";
 
 /**
  * Why another answer may tell more:

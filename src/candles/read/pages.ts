@@ -1,13 +1,14 @@
-import type { ClientCore, PageFacts } from "../../client/core.js";
+import type { ClientCore } from "../../client/core.js";
 import { mostPagesOf, pageFactsOf } from "../../client/send/walk.js";
-import type { Candle, Series, Timeframe } from "../../contract/model.js";
+import type { Series, Timeframe } from "../../contract/model.js";
 import { ohlcvRoute } from "../../contract/routes.js";
 import type { Span } from "../../contract/store.js";
 import { mostRows, readOhlcvBody } from "../../contract/wire.js";
-import { type AnyPairstreamError, ContractError, PairstreamError } from "../../errors.js";
+import { ContractError, PairstreamError } from "../../errors.js";
 import { APART } from "../../poll/apart.js";
 import type { Intervals } from "../../timeframe.js";
 import { Beginning, type ReadOptions } from "./beginning.js";
+import { isShown, type Page, readOf, type Served, toldOf } from "./page.js";
 
 export type { ReadOptions };
 
@@ -18,39 +19,6 @@ const MARGIN = 7;
 export const FULL_PAGE = MAX_LIMIT - MARGIN - 1;
 /** The least and the longest pause after a search in vain, in ms: for a series that has shown candles, and for one that has not. */
 const SEARCH_PAUSE = { known: [APART, 300_000], unknown: [60_000, 3_600_000] } as const;
-
-/** What the service has answered about the range `[from, to)`, checked, and followed to its last page. */
-export interface Page {
-  /** The start of an interval, as is `to`. */
-  readonly from: number;
-  readonly to: number;
-  /** When the service made the answer, by its clock, at least. Instants of different epochs cannot be compared. */
-  readonly at: number;
-  readonly epoch: number;
-  /** Whether its `Date` contradicts what is known of the service's clock: then nobody knows when it was made. */
-  readonly isInDoubt: boolean;
-  /** The candles of the range, and those that it shows before that; ascending, one an interval. */
-  readonly candles: readonly Candle[];
-  /** The known candles that it was asked for and does not show. */
-  readonly lacking: ReadonlySet<number>;
-  /** The intervals of the range whose row breaks the contract, ascending. */
-  readonly broken: readonly number[];
-  /** Whether there is a row that breaks the contract and may be that of any interval. */
-  readonly hasUnplaced: boolean;
-  /** Whether its last cursor led nowhere: what it does not show is unknown. */
-  readonly isUnfinished?: boolean;
-  /** Whether its rows ascend: a service that cuts such an answer leaves out its newest. */
-  readonly isAscending?: boolean;
-  /** Why it tells only of a part of its range, where pages of that failed. */
-  readonly failure?: PairstreamError | undefined;
-  /** What is wrong with one of the broken rows, or with a cursor. */
-  readonly refusal: AnyPairstreamError | undefined;
-  /** Whether it shows no row at all, and whether that may hide what it has. */
-  readonly isEmpty: boolean;
-  readonly mayHide: boolean;
-  /** Before which the series has nothing, or nothing that shows; absent while that is not known. */
-  readonly bornAt: number | undefined;
-}
 
 /** What to ask for. */
 export interface Wanted {
@@ -140,30 +108,23 @@ export class SeriesPages {
   ask(wanted: Wanted, options: ReadOptions): Promise<Page | undefined>;
   /** What the service shows of a range. */
   async ask(wanted: Wanted, { priority, signal, tell }: ReadOptions): Promise<Page | undefined> {
-    const { anchors, endAt, mostCandles, stale = 0 } = wanted;
-    let { from, to } = wanted;
+    const { from, anchors, endAt, mostCandles, stale = 0 } = wanted;
     const intervals = this.#intervals;
     const start = this.#startOf(wanted);
     /** Where the request ends that is under way. Of two that are sent to learn the time the first may be the one that is answered. */
-    let asking = to;
+    let asking = wanted.to;
     const end = () => intervals.shift(Math.max(asking, anchors.at(-1) ?? asking), 1);
-    const isIn = (timestamp: number) => timestamp >= from && timestamp < to;
-    const isWanted = (place: number | undefined) => place === undefined || isIn(place);
     const isStart = (instant: number) => intervals.start(instant) === instant;
-    const rows: Candle[] = [];
-    const broken = new Set<number>();
-    let hasUnplaced = false;
-    let refusal: AnyPairstreamError | undefined;
+    let to = wanted.to;
+    const served: Served[] = [];
+    let count = 0;
     let first: Pick<Page, "at" | "epoch"> | undefined;
     let isInDoubt = false;
-    let isUnfinished = false;
-    let [isAscending, isDescending] = [true, true];
-    let last: number | undefined;
-    const read: PageFacts[] = [];
-    const toldBy = (next?: PageFacts) =>
-      mostCandles === undefined ? undefined : toldOf(intervals, { from, to }, read, next);
-    let told: Span | undefined;
+    let cursorError: ContractError | undefined;
     let failure: PairstreamError | undefined;
+    let told: Span | undefined;
+    const toldBy = (pages: readonly Served[]) =>
+      mostCandles === undefined ? undefined : toldOf(intervals, { from, to }, pages, served.at(-1));
     const walk = this.#core.walk({
       route: (cursor, now) => {
         // A request may wait for the rate limit until its range has no end in the present any more.
@@ -177,10 +138,10 @@ export class SeriesPages {
       parse: (text, quote) => {
         const most = mostRows(intervals.count(start, end()));
         const { page, refused } = readOhlcvBody(text, this.#series, isStart, quote, most);
-        const places = refused.map(({ key }) => ({ key: key && intervals.start(key) }));
-        return { page, refused, places, to: asking, served: pageFactsOf(page, places) };
+        const broken = refused.map(({ key, error }) => ({ key: key && intervals.start(key), error }));
+        return { candles: page.result, broken, to: asking, facts: pageFactsOf(page, broken) };
       },
-      next: ({ served }) => served,
+      next: ({ facts }) => facts,
       mostPages: () => mostPagesOf(intervals, start, end()),
       needsClock: true,
       tell,
@@ -188,106 +149,41 @@ export class SeriesPages {
     try {
       for await (const { value, observedAt, epoch, isInDoubt: isDoubtful, cursor } of walk) {
         // Of a page nobody may know when it was made: what those before it have told is certain.
-        if (isDoubtful) told = toldBy(value.served);
+        if (isDoubtful) told = toldBy([...served, value]);
         if (told !== undefined) break;
         first ??= { at: observedAt, epoch };
         ({ to } = value);
         isInDoubt ||= isDoubtful;
-        for (const candle of value.page.result) {
-          isAscending &&= candle.timestamp >= (last ?? candle.timestamp);
-          isDescending &&= candle.timestamp <= (last ?? candle.timestamp);
-          last = candle.timestamp;
-          rows.push(candle);
-        }
-        for (const { key } of value.places) {
-          if (key === undefined) hasUnplaced = true;
-          else broken.add(key);
-        }
-        // What lies beside the range is not asked for.
-        refusal ??= value.refused.find((_, at) => isWanted(value.places[at]!.key))?.error;
-        if (value.served.rows > 0) this.beginning.noteAnswer(start, observedAt);
-        read.push(value.served);
-        // Where rows run from the newest to one before the range, all of the range has been shown, wherever the cursor leads.
-        const isPast = isDescending && last !== undefined && last < start;
-        if (isPast && rows.some(({ timestamp }) => timestamp >= start && timestamp < end())) break;
-        if (cursor === undefined || rows.length < (mostCandles ?? Infinity)) continue;
-        told = toldBy();
+        served.push(value);
+        count += value.candles.length;
+        if (value.facts.rows > 0) this.beginning.noteAnswer(start, observedAt);
+        if (isShown(served, { from: start, to: end() })) break;
+        if (cursor === undefined || count < (mostCandles ?? Infinity)) continue;
+        told = toldBy(served);
         if (told === undefined) return undefined;
         break;
       }
     } catch (error) {
       if (first === undefined || !(error instanceof PairstreamError)) throw error;
-      if (error instanceof ContractError && error.path[0] === "cursor") {
-        isUnfinished = true;
-        refusal ??= error;
-      } else {
+      if (error instanceof ContractError && error.path[0] === "cursor") cursorError = error;
+      else {
         failure = error;
-        told = toldBy();
+        told = toldBy(served);
         if (told === undefined) throw error;
       }
     }
-    if (told !== undefined) ({ from, to } = told);
-    const isEmpty = rows.length === 0 && broken.size === 0 && !hasUnplaced;
-    if (isEmpty && (wanted.shown ?? anchors[0]) !== undefined) this.beginning.noteHidden(start, first!.at);
-    const shown = onePerInterval(rows);
-    if (broken.size > 0) for (const { timestamp } of shown) broken.delete(timestamp);
-    const isThere = (start: number) =>
-      broken.has(start) || shown.some(({ timestamp }) => timestamp === start);
+    const read = readOf(served, { anchors, range: { from, to }, told });
+    if (read.isEmpty && (wanted.shown ?? anchors[0]) !== undefined)
+      this.beginning.noteHidden(start, first!.at);
     return {
-      from,
-      to,
+      ...read,
       ...first!,
       isInDoubt,
-      candles: shown.filter(({ timestamp }) => timestamp < to),
-      // A row without a place may be that of any of them.
-      lacking: new Set(anchors.filter((timestamp) => !hasUnplaced && !isThere(timestamp))),
-      broken: [...broken].filter(isIn).sort((a, b) => a - b),
-      hasUnplaced,
-      isUnfinished,
+      isUnfinished: cursorError !== undefined,
       failure,
-      isAscending: isAscending && shown.length > 1,
-      refusal,
-      isEmpty,
+      refusal: read.refusal ?? cursorError,
       mayHide: !this.beginning.isReached(start),
       bornAt: this.beginning.start,
     };
   }
-}
-
-/** Candles in ascending order, one an interval: of several, the one with the most swaps. */
-export function onePerInterval(rows: readonly Candle[]): Candle[] {
-  const kept: Candle[] = [];
-  for (const candle of [...rows].sort((a, b) => a.timestamp - b.timestamp)) {
-    const last = kept.at(-1);
-    if (last?.timestamp !== candle.timestamp) kept.push(candle);
-    else if (isFuller(candle, last)) kept[kept.length - 1] = candle;
-  }
-  return kept;
-}
-
-function isFuller(candle: Candle, other: Candle): boolean {
-  return candle.swaps > other.swaps || (candle.swaps === other.swaps && candle.volume > other.volume);
-}
-
-/**
- * The part of a range that its first pages tell of: what lies on this side of their last row. Which side that is only shows
- * with the second of them, or the `next` one.
- */
-function toldOf(
-  intervals: Intervals,
-  { from, to }: Span,
-  pages: readonly PageFacts[],
-  next?: PageFacts,
-): Span | undefined {
-  const end = pages.at(-1);
-  const all = next === undefined ? pages : [...pages, next];
-  if (end === undefined || all.length < 2) return undefined;
-  const follow = (isNext: (page: PageFacts, before: PageFacts) => boolean) =>
-    all.every((page, at) => page.first <= page.last && (at === 0 || isNext(page, all[at - 1]!)));
-  const told = follow((page, before) => page.last <= before.first)
-    ? { from: Math.max(from, intervals.start(end.first)), to }
-    : follow((page, before) => page.first >= before.last)
-      ? { from, to: Math.min(to, intervals.end(intervals.start(end.last))) }
-      : { from, to: from };
-  return told.from < told.to ? told : undefined;
 }

@@ -7,7 +7,8 @@ import { type PastReader, readBackward } from "./backward.js";
 import { readForward } from "./forward.js";
 import { ForwardWalk } from "./forward-walk.js";
 import { longerPast } from "./longer-past.js";
-import { type Page, type ReadOptions, SeriesPages } from "./pages.js";
+import type { Page } from "./page.js";
+import { type ReadOptions, SeriesPages } from "./pages.js";
 
 /** Writes what becomes final in a running poll. */
 export interface Recorder {

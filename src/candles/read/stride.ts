@@ -1,6 +1,7 @@
 import type { Span } from "../../contract/store.js";
 import type { Intervals } from "../../timeframe.js";
-import { FULL_PAGE, type Page, type Wanted } from "./pages.js";
+import type { Page } from "./page.js";
+import { FULL_PAGE, type Wanted } from "./pages.js";
 
 /** Ranges are sized to hold about this many candles, and are at most so many times longer than the one before. */
 const AIMED_CANDLES = 900;

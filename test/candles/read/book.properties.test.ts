@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { isSame } from "../../../src/candles/event.js";
 import type { CandleBook, CandleChange } from "../../../src/candles/read/book.js";
 import { judge } from "../../../src/candles/read/judge.js";
-import type { Page } from "../../../src/candles/read/pages.js";
+import type { Page } from "../../../src/candles/read/page.js";
 import { type CandleRules, windowStart } from "../../../src/candles/rules.js";
 import type { Candle } from "../../../src/contract/model.js";
 import { MINUTE } from "../minute-candles.js";

@@ -1,6 +1,7 @@
 import { expect, it } from "vitest";
 import { ForwardWalk } from "../../../src/candles/read/forward-walk.js";
-import type { Page, ReadOptions, SeriesPages, Wanted } from "../../../src/candles/read/pages.js";
+import type { Page } from "../../../src/candles/read/page.js";
+import type { ReadOptions, SeriesPages, Wanted } from "../../../src/candles/read/pages.js";
 import type { CandleRules } from "../../../src/candles/rules.js";
 import type { Candle } from "../../../src/contract/model.js";
 import { NetworkError } from "../../../src/errors.js";

@@ -1,6 +1,6 @@
 import { emptyBook } from "../../../src/candles/read/book.js";
 import { judge } from "../../../src/candles/read/judge.js";
-import type { Page } from "../../../src/candles/read/pages.js";
+import type { Page } from "../../../src/candles/read/page.js";
 import type { CandleRules } from "../../../src/candles/rules.js";
 import {
   freezeDeep,

@@ -11,17 +11,17 @@ export const CONVERGENCE_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "loses every tenth candle of seconds",
-    file: "candles/read/pages.ts",
-    find: "candles: shown.filter(({ timestamp }) =>",
-    replace: "candles: shown.filter(({ timestamp }) => timestamp % 10_000 !== 7_000 &&",
+    file: "candles/read/page.ts",
+    find: "candles: candles.filter(({ timestamp }) =>",
+    replace: "candles: candles.filter(({ timestamp }) => timestamp % 10_000 !== 7_000 &&",
     seeds: [27],
   },
   {
     name: "loses every seventh minute where there is a quota",
     file: "candles/read/pages.ts",
-    find: "candles: shown.filter(({ timestamp }) =>",
+    find: "...read,",
     replace:
-      "candles: shown.filter(({ timestamp }) => (timestamp % 420_000 > 0 || this.#core.spending.resetsAt() % 86_400_000 === 0) &&",
+      "...read, candles: read.candles.filter(({ timestamp }) => timestamp % 420_000 > 0 || this.#core.spending.resetsAt() % 86_400_000 === 0),",
     seeds: [11, 22],
   },
   {

@@ -1,7 +1,8 @@
 import { judged } from "../../../candles/read/asking.js";
 import { EARLIEST } from "../../../candles/read/beginning.js";
 import { type CandleBook, emptyBook } from "../../../candles/read/book.js";
-import { FULL_PAGE, type Page, type ReadOptions, type SeriesPages } from "../../../candles/read/pages.js";
+import type { Page } from "../../../candles/read/page.js";
+import { FULL_PAGE, type ReadOptions, type SeriesPages } from "../../../candles/read/pages.js";
 import type { Recorder } from "../../../candles/read/past.js";
 import { type CandleRules, windowStart } from "../../../candles/rules.js";
 import type { ClientCore } from "../../../client/core.js";
