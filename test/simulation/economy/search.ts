@@ -89,7 +89,7 @@ function mostUntold(intervals: Intervals, { from, to }: Span): number {
 }
 
 /** Whether a report has told by then where the series begins; an empty answer may be followed by one that does. */
-export function isTold({ plan: { world }, told }: RunLog, { exchange: { answeredAt, sent } }: Read): boolean {
+function isTold({ plan: { world }, told }: RunLog, { exchange: { answeredAt, sent } }: Read): boolean {
   if (world.network !== "mainnet" || answeredAt! <= world.createdAt + 1_000) return false;
   const reports = told.filter(({ url }) => url.includes("/snipers"));
   const next = reports.find((report) => report.sent > sent);
