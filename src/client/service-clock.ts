@@ -148,12 +148,17 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     // Where it fits several nobody knows whose it is, and it tells of none.
     const isShared = gaps.filter((gap) => gap <= 0).length > 1;
     clock.isConfirmed = true;
-    clock.doubted = doubted.filter((one) => gapBetween(known, one) <= SKEW);
+    // Where another one was off, too, and agrees, the clock was set rather than that it has drifted.
+    const isSet =
+      heard === undefined &&
+      seen.high < before.machines[own]!.low &&
+      doubted.some((one) => gapBetween(one, seen) <= 0);
+    clock.doubted = isSet ? [] : doubted.filter((one) => gapBetween(known, one) <= SKEW);
     const machines = before.machines.map((machine, at) => {
       if (at !== own || isShared) return unseen[at]!;
       if (isCopy && gaps.length === 1) return machine;
       // Requests go out at whole ms.
-      if (apart <= (heard === undefined ? 0 : -1)) return updatedMachine(machine, seen, clock);
+      if (!isSet && apart <= (heard === undefined ? 0 : -1)) return updatedMachine(machine, seen, clock);
       if (seen.low > machine.high) return { ...machine, unseen: 0 };
       // The clock may have been set back, and what was proven of it holds no more. Or it is a copy, asked for once its second was over.
       clock.shortest = length;
