@@ -104,12 +104,12 @@ type Draft = { -readonly [field in keyof ServiceClock]: ServiceClock[field] };
 export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const { sent, received, date, age } = trip;
   const took = received - sent;
-  // If the scheduler's clock was set back meanwhile, nobody knows how long it took.
-  const length = took < 0 ? Infinity : took;
+  // If the scheduler's clock was set back meanwhile, or stood, nobody knows how long it took.
+  const length = took < 0 || took > LONGEST_TRIP ? Infinity : took;
   const clock: Draft = {
     ...before,
     hasFreshDate: date !== undefined && age === undefined,
-    roundTrip: quickOf(before.roundTrip, took),
+    roundTrip: quickOf(before, length),
     shortest: Math.min(before.shortest, length),
   };
   const { bounds: known, doubted } = before;
@@ -237,10 +237,10 @@ function madeAfter({ sent, received, age }: RoundTrip): number {
   return Math.min(sent, received) - (age === undefined ? 0 : (age + 1) * 1_000);
 }
 
-/** Follows quick trips at once and slow ones slowly. A trip in which the scheduler's clock was set, or stood, tells nothing. */
-function quickOf(usual: number, took: number): number {
-  if (took < 0 || took > LONGEST_TRIP) return usual;
-  return usual === 0 || took < usual ? took : usual + (took - usual) / 16;
+/** Follows the first trip and quick ones at once, and slow ones slowly. */
+function quickOf({ roundTrip, shortest }: ServiceClock, took: number): number {
+  if (took === Infinity) return roundTrip;
+  return shortest === Infinity || took < roundTrip ? took : roundTrip + (took - roundTrip) / 16;
 }
 
 /** The earliest time the service's clock can have shown when it made an answer, from which `clock` has learned already. */
