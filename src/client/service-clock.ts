@@ -104,12 +104,12 @@ type Draft = { -readonly [field in keyof ServiceClock]: ServiceClock[field] };
 export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const { sent, received, date, age } = trip;
   const took = received - sent;
-  // If the scheduler's clock was set back meanwhile, nobody knows how long it took.
-  const length = took < 0 ? Infinity : took;
+  // If the scheduler's clock was set back meanwhile, or stood, nobody knows how long it took.
+  const length = took < 0 || took > LONGEST_TRIP ? Infinity : took;
   const clock: Draft = {
     ...before,
     hasFreshDate: date !== undefined && age === undefined,
-    roundTrip: quickOf(before.roundTrip, took),
+    roundTrip: quickOf(before, length),
     shortest: Math.min(before.shortest, length),
   };
   const { bounds: known, doubted } = before;
@@ -148,12 +148,17 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     // Where it fits several nobody knows whose it is, and it tells of none.
     const isShared = gaps.filter((gap) => gap <= 0).length > 1;
     clock.isConfirmed = true;
-    clock.doubted = doubted.filter((one) => gapBetween(known, one) <= SKEW);
+    // Where another one was off, too, and agrees, the clock was set rather than that it has drifted.
+    const isSet =
+      heard === undefined &&
+      seen.high < before.machines[own]!.low &&
+      doubted.some((one) => gapBetween(one, seen) <= 0);
+    clock.doubted = isSet ? [] : doubted.filter((one) => gapBetween(known, one) <= SKEW);
     const machines = before.machines.map((machine, at) => {
       if (at !== own || isShared) return unseen[at]!;
       if (isCopy && gaps.length === 1) return machine;
       // Requests go out at whole ms.
-      if (apart <= (heard === undefined ? 0 : -1)) return updatedMachine(machine, seen, clock);
+      if (!isSet && apart <= (heard === undefined ? 0 : -1)) return updatedMachine(machine, seen, clock);
       if (seen.low > machine.high) return { ...machine, unseen: 0 };
       // The clock may have been set back, and what was proven of it holds no more. Or it is a copy, asked for once its second was over.
       clock.shortest = length;
@@ -232,10 +237,10 @@ function madeAfter({ sent, received, age }: RoundTrip): number {
   return Math.min(sent, received) - (age === undefined ? 0 : (age + 1) * 1_000);
 }
 
-/** Follows quick trips at once and slow ones slowly. A trip in which the scheduler's clock was set, or stood, tells nothing. */
-function quickOf(usual: number, took: number): number {
-  if (took < 0 || took > LONGEST_TRIP) return usual;
-  return usual === 0 || took < usual ? took : usual + (took - usual) / 16;
+/** Follows the first trip and quick ones at once, and slow ones slowly. */
+function quickOf({ roundTrip, shortest }: ServiceClock, took: number): number {
+  if (took === Infinity) return roundTrip;
+  return shortest === Infinity || took < roundTrip ? took : roundTrip + (took - roundTrip) / 16;
 }
 
 /** The earliest time the service's clock can have shown when it made an answer, from which `clock` has learned already. */

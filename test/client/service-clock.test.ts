@@ -247,6 +247,15 @@ it("learns no round trip from one in which the scheduler's clock was set", () =>
   }
 });
 
+it.each([0, 40])("follows one slow trip by a little, where the others take %d ms", (quick) => {
+  let clock = unknownClock;
+  for (const [turn, took] of [quick, quick, quick + 1_600].entries()) {
+    const sent = NOW + turn * 5_000;
+    clock = learn(clock, { sent, received: sent + took, date: undefined });
+  }
+  expect(clock.roundTrip).toBe(quick + 100);
+});
+
 it("begins with a request during which ours was set back", () => {
   const clock = learn(unknownClock, { sent: NOW, received: NOW - 500, date: NOW + 7_000 });
   expect(clock.bounds).toEqual({ low: 7_500, high: 8_500 });

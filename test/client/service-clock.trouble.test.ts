@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
   earliestAnswerTime,
+  earliestTime,
   learn,
   type RoundTrip,
   safeSendTimeFor,
@@ -163,6 +164,26 @@ describe("a clock that is set", () => {
       );
     },
   );
+
+  it("is no clock that drifts, where two answers that are off agree, though the second is off by no more than that", () => {
+    const pauses = fc.integer({ min: 200_000, max: 900_000 });
+    const steps = fc.integer({ min: 150, max: 900 });
+    fc.assert(
+      fc.property(offsets, steps, pauses, fc.integer({ min: 1, max: 20 }), (offset, step, pause, off) => {
+        const ahead = offset - step;
+        const known = learned(offset);
+        // Nothing is as far off as what is made at the very end of a second.
+        const end = dateAt(NOW + 60_000 + ahead) + 999;
+        const doubted = learn(known, exchange(end - TRIP / 2 - ahead, ahead));
+        expect(doubted.isContradicted).toBe(true);
+        const sent = Math.ceil(dateAt(NOW + pause) + 1_000 - known.bounds!.low + off);
+        const trip = exchange(sent, ahead);
+        const clock = learn(doubted, trip);
+        expect(earliestTime(clock, trip.received) - trip.received).toBeLessThanOrEqual(ahead);
+        expect([clock.epoch, clock.isContradicted]).toEqual([1, false]);
+      }),
+    );
+  });
 
   it("is never taken from a Date that lies, however often one does", () => {
     // A lie of a second or two may be another machine's truth.

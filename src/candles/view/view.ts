@@ -177,9 +177,10 @@ export class CandleView {
 
   /** Whether a change is the first that shows its candle as closed, or as final. */
   #noteClose({ type, candle: { timestamp }, status }: CandleChange): boolean {
-    const wasClosed = this.#closed.has(timestamp);
+    // What is told anew, as its time had not come, closes anew.
+    const wasClosed = type !== "new" && this.#closed.has(timestamp);
     if (type !== "removed" && status === "closed") this.#closed.add(timestamp);
-    else if (wasClosed) this.#closed.delete(timestamp);
+    else this.#closed.delete(timestamp);
     return type !== "removed" && status !== "open" && !wasClosed;
   }
 }

@@ -259,6 +259,22 @@ describe("where the service's clock has jumped", () => {
     expect(lines(view.take(look(9, 30, { 5: 7, 8: 3 })))).toEqual(["new 8=3 closed r0 live"]);
   });
 
+  it("tells of what is final and had closed before its time how late its close is", () => {
+    const look = states();
+    const view = new CandleView(watchOf(RULES, { fillGaps: true }), options);
+    lines(view.take(look(5, 30, { 5: 7 })));
+    lines(view.take(look(8, 30, { 5: 7 })));
+    lines(view.take(look(6, 30, { 5: 7 }, true)));
+    const events = [...view.take(look(10, 29, { 5: 7 }))];
+    expect(lines(events)).toEqual([
+      "new 6=7 final r0",
+      "new 7=7 final r0",
+      "new 8=7 closed r0",
+      "new 9=7 closed r0 live",
+    ]);
+    expect(events.map(({ lateBy }) => lateBy / 1_000)).toEqual([208, 148, 88, 28]);
+  });
+
   it("tells flat candles again where a candle before them has turned up", () => {
     const look = states();
     const view = new CandleView(watchOf(RULES, { fillGaps: true }), options);

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { leastOf, searchOf, slackOf } from "./slots.js";
+import { followsPoll, leastOf, searchOf, slackOf } from "./slots.js";
 
 it("wants a poll for each slot that comes once the one before is surely answered", () => {
   const slots = [0, 447, 894, 1_000, 1_447, 1_894, 2_000];
@@ -32,4 +32,12 @@ it("takes what asks for the first rows of a pair that shows none any more for a 
   expect(searchOf([look(7, 0), ...Array.from({ length: 20 }, () => probes).flat()], false)).toBe(25);
   // What it shows first may come with any of them.
   expect(searchOf([look(7, 0)], true)).toBe(25);
+});
+
+it("wants no slot for what looks for the beginning of a pair, or again at what was in doubt", () => {
+  const look = (sent: number, limit: number) => ({ sent, url: `/ohlcv?limit=${limit}` });
+  expect(followsPoll(look(9_000, 7), [])).toBe(false);
+  expect(followsPoll(look(9_000, 2), [])).toBe(true);
+  expect(followsPoll(look(9_000, 7), [{ received: 5_000 }])).toBe(true);
+  expect(followsPoll(look(9_000, 7), [{ received: 3_000 }])).toBe(false);
 });

@@ -95,17 +95,22 @@ function watchCalm(
     );
     const { order, sent } = look;
     const behind = context.mayBeMachine(order) ? MACHINES : context.mayBeOfCopies(order) ? COPIES : 0;
-    if (away <= slack + behind || isHeldBack(sent)) continue;
-    const doubted = calm
-      .slice(0, at)
-      .some((before, place) => isDoubted[place] && look.sent - before.received <= LOOKS_AGAIN_WITHIN);
-    if (doubted) continue;
+    const doubted = calm.slice(0, at).filter((_, place) => isDoubted[place]);
+    if (away <= slack + behind || isHeldBack(sent) || followsPoll(look, doubted)) continue;
     again += 1;
     if (again > SPARE) {
       breach(11, `polls at no slot: ${new Date(reached).toISOString()}`, look.sent);
       return;
     }
   }
+}
+
+/** Whether a look belongs to the slot of one before it: it looks for the beginning of the pair, or again at what was in doubt. */
+export function followsPoll(
+  look: Pick<Look, "sent" | "url">,
+  doubted: readonly Pick<Look, "received">[],
+): boolean {
+  return isProbe(look) || doubted.some(({ received }) => look.sent - received <= LOOKS_AGAIN_WITHIN);
 }
 
 /** How many of the looks may be for the beginning of a pair: of one that shows nothing any more, those that ask for its first rows. */
