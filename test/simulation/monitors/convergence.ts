@@ -164,8 +164,10 @@ class Comparison {
     const isAlone = next === undefined || next.received > this.#quiet;
     const at = this.#isPastOver(settled) || !isAlone ? settled : Math.max(settled, this.#quiet);
     const after = this.#polls.filter(({ order, received }) => order > proof.look.order && received <= at);
-    if (at > this.#end || !after.every(this.#isGood) || this.#context.sleptWithin(known, at))
-      return undefined;
+    // Whose clock was set before it has joined knows the running interval with the next answer.
+    const isLost =
+      this.#context.sleptWithin(known, at) || this.#context.clockWasSet(proof.look.received, joined);
+    if (at > this.#end || !after.every(this.#isGood) || isLost) return undefined;
     return { proof, after, at, isPastOver: this.#isPastOver(at) };
   }
 
