@@ -350,6 +350,16 @@ describe("what a subscriber is held to", () => {
     expect((await judge({ ...all("503"), hasReport: true })).wasPossible).toBe(false);
   });
 
+  it("is no history while a poll waits for a pair that is not known", async () => {
+    const isHeldTo = async (fault: string, ...looks: readonly Look[]) => {
+      const given = { held: [], looks: [lookAt(0.9), ...looks], failed: [1, fault] as const, left: at(LEFT) };
+      return (await judge(given)).breaches.some((what) => what.endsWith(lacks(0)));
+    };
+    expect(await isHeldTo("503")).toBe(true);
+    expect(await isHeldTo("404")).toBe(false);
+    expect(await isHeldTo("404", lookAt(3))).toBe(true);
+  });
+
   it("is nothing before the next answer where the machine's clock was set before it has joined", async () => {
     const isHeldTo = async (clockSet: number, ...looks: readonly Look[]) => {
       const given = { held: [0], unfinished: [0], joined: at(5), left: at(6) + 5_000, clockSet };

@@ -252,7 +252,7 @@ class Comparison {
       return this.#context.sleptWithin(last, until) ? Number.POSITIVE_INFINITY : until;
     };
     let hasBegun = false;
-    for (const { url, sent, received, told, faults, priority } of asked) {
+    for (const { url, sent, received, status, told, faults, priority } of asked) {
       if (sent > quiet()) break;
       const isHistory = priority === "history";
       // The history of another timeframe asks where the pair was created, too.
@@ -267,7 +267,11 @@ class Comparison {
       const isStruck = told?.isGood !== true || faults.length > 0;
       // Where a page was struck, those after it do not make the answer whole.
       if (!isStruck && askedBy(url).cursor !== undefined && before?.url !== url) continue;
-      if (isStruck) failed.set(question, { url, at: answered, answered: before?.answered ?? 0 });
+      // A pair that is not known is waited for ever longer.
+      const isWaiting = question === "poll" && status === 404 && waits(this.#stay);
+      const next = isWaiting ? this.#polls.find((look) => look.received > answered) : { received: answered };
+      const at = next?.received ?? Number.POSITIVE_INFINITY;
+      if (isStruck) failed.set(question, { url, at, answered: before?.answered ?? 0 });
       else if (before !== undefined && before.answered + 1 < readers)
         failed.set(question, { ...before, answered: before.answered + 1 });
       else failed.delete(question);
