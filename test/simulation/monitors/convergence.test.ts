@@ -360,6 +360,18 @@ describe("what a subscriber is held to", () => {
     expect(await isHeldTo("404", lookAt(3))).toBe(true);
   });
 
+  it("is a history only behind the first answer about the present: a clock that was wrong has asked for another time", async () => {
+    const isHeldTo = async (from: number) => {
+      const asked = { ...lookAt(0).asked, from: at(from), to: at(from + 5) };
+      const looks = [lookAt(0.1, { asked, rows: new Map() }), lookAt(9)];
+      const { breaches } = await judge({ held: [], looks, left: at(9) + 5_000 });
+      return breaches.some((what) => what.endsWith(lacks(0)));
+    };
+    expect(await isHeldTo(-3)).toBe(true);
+    expect(await isHeldTo(1_000)).toBe(false);
+    expect(await isHeldTo(-1_000)).toBe(false);
+  });
+
   it("is nothing before the next answer where the machine's clock was set before it has joined", async () => {
     const isHeldTo = async (clockSet: number, ...looks: readonly Look[]) => {
       const given = { held: [0], unfinished: [0], joined: at(5), left: at(6) + 5_000, clockSet };

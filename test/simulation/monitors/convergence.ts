@@ -147,9 +147,9 @@ class Comparison {
     return all.filter((_, at) => (length - 1 - at) % step === 0);
   }
 
-  /** Whether an answer is taken in: by the time that it tells, a client whose clock has jumped has asked for another range. */
+  /** Whether an answer is taken in: by the time that it tells, a client whose clock was wrong has asked for another range. */
   #isTaken(look: Look): boolean {
-    return this.#isGood(look) && look.asked.to > this.#intervals.start(look.answeredAt);
+    return this.#isGood(look) && covers(look, look.answeredAt);
   }
 
   #instantOf(proof: Proof): Instant | undefined {
