@@ -469,6 +469,17 @@ describe("what a subscriber is held to", () => {
     expect(await isFinalLate(2.1)).toBe(true);
   });
 
+  it("is final later by as much as a lie about the time may leave a machine behind", async () => {
+    const isBroken = async (minute: number, hasLie: boolean) => {
+      const looks = [lookAt(minute), lookAt(minute + 0.02)];
+      const given = { held: [0, 1, 2, 3, 4, 5, 6], fillGaps: true, unfinished: [4], left: at(8) };
+      return (await judge({ ...given, looks, hasLie })).breaches.some((what) => what.startsWith("12: "));
+    };
+    expect(await isBroken(7.02, false)).toBe(true);
+    expect(await isBroken(7.02, true)).toBe(false);
+    expect(await isBroken(7.05, true)).toBe(true);
+  });
+
   it("is read again within two slots", async () => {
     const looks = [lookAt(1), lookAt(2)];
     const { breaches } = await judge({ held: [0], looks });

@@ -30,6 +30,8 @@ const LATE = 10_000;
 /** Between two requests of a history lies so long after an answer at most, and after a failure, ms. */
 const SHORT_PAUSE = 10_000;
 const LONGEST_PAUSE = 65_000;
+/** What a lie said, or the clock before it was set, counts as that of a machine that is behind by so much at most, ms. */
+const BESIDE = 2_500;
 /** In good health all of a history is there after so long, ms. */
 const HISTORY = 60_000;
 /** So many instants of a stay are looked at, its last one among them. */
@@ -354,7 +356,8 @@ class Comparison {
     if (before === undefined || !isPastOver || this.#isUncertain(proof, polls)) return isSound;
 
     // What two answers have shown since it left the window is final.
-    const due = before.answeredAt - this.#context.clockTolerance - (before.received - before.sent);
+    const beside = this.#context.mayBeMachine(look.order) ? BESIDE : 0;
+    const due = before.answeredAt - this.#context.clockTolerance - (before.received - before.sent) - beside;
     if (this.#isOpenEnded(before, look, polls))
       doubted = Math.min(doubted, intervals.end(newestOf(look.rows)));
     for (const [timestamp, { status }] of known) {
