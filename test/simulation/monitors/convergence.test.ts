@@ -372,6 +372,17 @@ describe("what a subscriber is held to", () => {
     expect(await isHeldTo(-1_000)).toBe(false);
   });
 
+  it("is a history by the end, unless that is still asked for as the rate limit holds it back", async () => {
+    const asked = Array.from({ length: 9 * 60 }, () => [-20, true] as const);
+    const isHeldTo = async (throttled?: number) => {
+      const { breaches } = await judge({ held: [], asked, ...(throttled !== undefined && { throttled }) });
+      return breaches.includes("6: stay 1 of 1min: has not been given its past");
+    };
+    expect(await isHeldTo()).toBe(true);
+    expect(await isHeldTo(at(LEFT) - 60_000)).toBe(true);
+    expect(await isHeldTo(at(LEFT) + 4_000)).toBe(false);
+  });
+
   it("is nothing before the next answer where the machine's clock was set before it has joined", async () => {
     const isHeldTo = async (clockSet: number, ...looks: readonly Look[]) => {
       const given = { held: [0], unfinished: [0], joined: at(5), left: at(6) + 5_000, clockSet };

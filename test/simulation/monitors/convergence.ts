@@ -454,7 +454,8 @@ class Comparison {
       last = at;
     }
     const isDue = left - calmSince > grace + HISTORY && !this.#isStretched();
-    if (isDue && Number.isFinite(this.#quiet) && !this.#isPastOver(left) && !this.#context.isThrottled(left))
+    const isHeldBack = this.#waitEnds(left - SETTLES) > left - SETTLES;
+    if (isDue && Number.isFinite(this.#quiet) && !this.#isPastOver(left) && !isHeldBack)
       this.#context.breach(6, `stay ${id} of ${feed.series.timeframe}: has not been given its past`, left);
   }
 
