@@ -69,7 +69,8 @@ function exchangeOf(
   const page = cursor === undefined ? "" : `&cursor=${cursor}`;
   const url = `http://localhost/token/devnet/pairs/pair/ohlcv?timeframe=1min&currency=usd&fromDate=${at(minute) / 1_000}${page}`;
   const faults = fault === undefined ? [] : [fault];
-  return { url, priority, faults, told: { isGood }, old: 0, sent, received: sent };
+  const status = Number(fault) || 200;
+  return { url, priority, status, faults, told: { isGood }, old: 0, sent, received: sent };
 }
 
 function reportOf(sent: number) {
@@ -96,6 +97,14 @@ interface Case {
   readonly looks?: readonly Look[];
   readonly fillGaps?: boolean;
   readonly since?: number | { candles: number };
+  /** When the subscriber joins; default: at first. */
+  readonly joined?: number;
+  /** When somebody sets the machine's clock. */
+  readonly clockSet?: number;
+  /** When the rate limit begins to hold back what was asked for, for a tenth of a second. */
+  readonly throttled?: number;
+  /** Whether a lie about the time counts as that of a machine. */
+  readonly hasLie?: boolean;
   /** When the subscriber leaves; default: soon after the last look. */
   readonly left?: number;
   /** Whether it ends there with an error instead. */
@@ -123,6 +132,10 @@ async function judge({
   looks,
   fillGaps = false,
   since = at(0),
+  joined = START,
+  clockSet = Number.NEGATIVE_INFINITY,
+  hasLie = false,
+  throttled,
   left,
   hasFailed = false,
   readers = 1,
@@ -143,8 +156,12 @@ async function judge({
   const end = left ?? at(LEFT) + 5_000;
   const stay = {
     id: 1,
-    plan: { kind: "candles", feed: FEED, options: { since, ...(fillGaps && { fillGaps }) } },
-    joined: START,
+    plan: {
+      kind: "candles",
+      feed: FEED,
+      options: { since, whenMissing: "wait", ...(fillGaps && { fillGaps }) },
+    },
+    joined,
     joinedOrder: 0,
     ...(hasFailed ? { ended: { at: end, isError: true } } : { left: end }),
     events,
@@ -157,6 +174,7 @@ async function judge({
     swaps: ({ from, to, asOf }: { from: number; to: number; asOf: number }) =>
       SWAPS.map(swap).filter(({ timestamp }) => timestamp >= from && timestamp < to && timestamp <= asOf),
   };
+  const throttling = { type: "throttled", at: 0, until: 100 };
   const latency = { base: 0, spread: 0 };
   const machines = ahead === undefined ? undefined : { ahead };
   const world = {
@@ -180,7 +198,7 @@ async function judge({
         exchangeOf("close", 0, at(1) + turn * 5_000, false, fault),
       ),
     ],
-    activities: [],
+    activities: throttled === undefined ? [] : [{ at: throttled, value: throttling }],
     source: { pair: () => pair },
     stays: Array.from({ length: readers }, (_, id) =>
       id === 0 ? stay : { ...stay, id: id + 1, ended: { at: end } },
@@ -196,12 +214,14 @@ async function judge({
     serviceClock: (instant) => instant,
     clockTolerance: 0,
     toleranceAt: () => tolerance,
+    mayBeMachine: () => hasLie,
     looksAt: () => polls,
     answersOf: () => polls,
     bornAt: () => Number.NEGATIVE_INFINITY,
     changeableFrom: () => at(LEFT - 2),
     isThrottled: () => false,
     sleptWithin: () => false,
+    clockWasSet: (from, until) => clockSet >= from && clockSet <= until,
   };
   await watchConvergence(log, context as Context);
   return { breaches, wasPossible };
@@ -330,6 +350,50 @@ describe("what a subscriber is held to", () => {
     expect((await judge({ ...all("503"), hasReport: true })).wasPossible).toBe(false);
   });
 
+  it("is no history while a poll waits for a pair that is not known", async () => {
+    const isHeldTo = async (fault: string, ...looks: readonly Look[]) => {
+      const given = { held: [], looks: [lookAt(0.9), ...looks], failed: [1, fault] as const, left: at(LEFT) };
+      return (await judge(given)).breaches.some((what) => what.endsWith(lacks(0)));
+    };
+    expect(await isHeldTo("503")).toBe(true);
+    expect(await isHeldTo("404")).toBe(false);
+    expect(await isHeldTo("404", lookAt(3))).toBe(true);
+  });
+
+  it("is a history only behind the first answer about the present: a clock that was wrong has asked for another time", async () => {
+    const isHeldTo = async (from: number) => {
+      const asked = { ...lookAt(0).asked, from: at(from), to: at(from + 5) };
+      const looks = [lookAt(0.1, { asked, rows: new Map() }), lookAt(9)];
+      const { breaches } = await judge({ held: [], looks, left: at(9) + 5_000 });
+      return breaches.some((what) => what.endsWith(lacks(0)));
+    };
+    expect(await isHeldTo(-3)).toBe(true);
+    expect(await isHeldTo(1_000)).toBe(false);
+    expect(await isHeldTo(-1_000)).toBe(false);
+  });
+
+  it("is a history by the end, unless that is still asked for as the rate limit holds it back", async () => {
+    const asked = Array.from({ length: 9 * 60 }, () => [-20, true] as const);
+    const isHeldTo = async (throttled?: number) => {
+      const { breaches } = await judge({ held: [], asked, ...(throttled !== undefined && { throttled }) });
+      return breaches.includes("6: stay 1 of 1min: has not been given its past");
+    };
+    expect(await isHeldTo()).toBe(true);
+    expect(await isHeldTo(at(LEFT) - 60_000)).toBe(true);
+    expect(await isHeldTo(at(LEFT) + 4_000)).toBe(false);
+  });
+
+  it("is nothing before the next answer where the machine's clock was set before it has joined", async () => {
+    const isHeldTo = async (clockSet: number, ...looks: readonly Look[]) => {
+      const given = { held: [0], unfinished: [0], joined: at(5), left: at(6) + 5_000, clockSet };
+      const { breaches } = await judge({ ...given, looks: [lookAt(4), ...looks] });
+      return breaches.some((what) => what.endsWith(lacks(3)));
+    };
+    expect(await isHeldTo(at(3.5))).toBe(true);
+    expect(await isHeldTo(at(4.5))).toBe(false);
+    expect(await isHeldTo(at(4.5), lookAt(6))).toBe(true);
+  });
+
   it("is nothing that only an answer has shown which is cut, stale or struck, or was asked for one row", async () => {
     const probe = { url: "http://localhost/token/devnet/pairs/pair/ohlcv?limit=2" };
     const odd = [{ faults: ["dropped"] }, { old: 5_000 }, { isTimeDoubtful: true }, probe];
@@ -414,6 +478,17 @@ describe("what a subscriber is held to", () => {
       });
     expect(await isFinalLate(1.9)).toBe(false);
     expect(await isFinalLate(2.1)).toBe(true);
+  });
+
+  it("is final later by as much as a lie about the time may leave a machine behind", async () => {
+    const isBroken = async (minute: number, hasLie: boolean) => {
+      const looks = [lookAt(minute), lookAt(minute + 0.02)];
+      const given = { held: [0, 1, 2, 3, 4, 5, 6], fillGaps: true, unfinished: [4], left: at(8) };
+      return (await judge({ ...given, looks, hasLie })).breaches.some((what) => what.startsWith("12: "));
+    };
+    expect(await isBroken(7.02, false)).toBe(true);
+    expect(await isBroken(7.02, true)).toBe(false);
+    expect(await isBroken(7.05, true)).toBe(true);
   });
 
   it("is read again within two slots", async () => {

@@ -30,6 +30,8 @@ const LATE = 10_000;
 /** Between two requests of a history lies so long after an answer at most, and after a failure, ms. */
 const SHORT_PAUSE = 10_000;
 const LONGEST_PAUSE = 65_000;
+/** What a lie said, or the clock before it was set, counts as that of a machine that is behind by so much at most, ms. */
+const BESIDE = 2_500;
 /** In good health all of a history is there after so long, ms. */
 const HISTORY = 60_000;
 /** So many instants of a stay are looked at, its last one among them. */
@@ -147,9 +149,9 @@ class Comparison {
     return all.filter((_, at) => (length - 1 - at) % step === 0);
   }
 
-  /** Whether an answer is taken in: by the time that it tells, a client whose clock has jumped has asked for another range. */
+  /** Whether an answer is taken in: by the time that it tells, a client whose clock was wrong has asked for another range. */
   #isTaken(look: Look): boolean {
-    return this.#isGood(look) && look.asked.to > this.#intervals.start(look.answeredAt);
+    return this.#isGood(look) && covers(look, look.answeredAt);
   }
 
   #instantOf(proof: Proof): Instant | undefined {
@@ -164,8 +166,10 @@ class Comparison {
     const isAlone = next === undefined || next.received > this.#quiet;
     const at = this.#isPastOver(settled) || !isAlone ? settled : Math.max(settled, this.#quiet);
     const after = this.#polls.filter(({ order, received }) => order > proof.look.order && received <= at);
-    if (at > this.#end || !after.every(this.#isGood) || this.#context.sleptWithin(known, at))
-      return undefined;
+    // Whose clock was set before it has joined knows the running interval with the next answer.
+    const isLost =
+      this.#context.sleptWithin(known, at) || this.#context.clockWasSet(proof.look.received, joined);
+    if (at > this.#end || !after.every(this.#isGood) || isLost) return undefined;
     return { proof, after, at, isPastOver: this.#isPastOver(at) };
   }
 
@@ -250,7 +254,7 @@ class Comparison {
       return this.#context.sleptWithin(last, until) ? Number.POSITIVE_INFINITY : until;
     };
     let hasBegun = false;
-    for (const { url, sent, received, told, faults, priority } of asked) {
+    for (const { url, sent, received, status, told, faults, priority } of asked) {
       if (sent > quiet()) break;
       const isHistory = priority === "history";
       // The history of another timeframe asks where the pair was created, too.
@@ -265,7 +269,11 @@ class Comparison {
       const isStruck = told?.isGood !== true || faults.length > 0;
       // Where a page was struck, those after it do not make the answer whole.
       if (!isStruck && askedBy(url).cursor !== undefined && before?.url !== url) continue;
-      if (isStruck) failed.set(question, { url, at: answered, answered: before?.answered ?? 0 });
+      // A pair that is not known is waited for ever longer.
+      const isWaiting = question === "poll" && status === 404 && waits(this.#stay);
+      const next = isWaiting ? this.#polls.find((look) => look.received > answered) : { received: answered };
+      const at = next?.received ?? Number.POSITIVE_INFINITY;
+      if (isStruck) failed.set(question, { url, at, answered: before?.answered ?? 0 });
       else if (before !== undefined && before.answered + 1 < readers)
         failed.set(question, { ...before, answered: before.answered + 1 });
       else failed.delete(question);
@@ -348,7 +356,8 @@ class Comparison {
     if (before === undefined || !isPastOver || this.#isUncertain(proof, polls)) return isSound;
 
     // What two answers have shown since it left the window is final.
-    const due = before.answeredAt - this.#context.clockTolerance - (before.received - before.sent);
+    const beside = this.#context.mayBeMachine(look.order) ? BESIDE : 0;
+    const due = before.answeredAt - this.#context.clockTolerance - (before.received - before.sent) - beside;
     if (this.#isOpenEnded(before, look, polls))
       doubted = Math.min(doubted, intervals.end(newestOf(look.rows)));
     for (const [timestamp, { status }] of known) {
@@ -445,7 +454,8 @@ class Comparison {
       last = at;
     }
     const isDue = left - calmSince > grace + HISTORY && !this.#isStretched();
-    if (isDue && Number.isFinite(this.#quiet) && !this.#isPastOver(left) && !this.#context.isThrottled(left))
+    const isHeldBack = this.#waitEnds(left - SETTLES) > left - SETTLES;
+    if (isDue && Number.isFinite(this.#quiet) && !this.#isPastOver(left) && !isHeldBack)
       this.#context.breach(6, `stay ${id} of ${feed.series.timeframe}: has not been given its past`, left);
   }
 

@@ -20,14 +20,16 @@ interface Answer {
   /** When the service made it, where that was before. */
   readonly madeAt?: number;
   readonly isTimeDoubtful?: boolean;
+  /** The minute at which its range ends. */
+  readonly end?: number;
 }
 
 /** What breaks the promise where a candle is told as removed with the last of some answers. */
 async function breachesOf(answers: readonly Answer[]): Promise<string[]> {
   const looks = answers.map(
-    ({ at, minutes, madeAt = at, isTimeDoubtful = false }, order) =>
+    ({ at, minutes, madeAt = at, isTimeDoubtful = false, end = 10 }, order) =>
       ({
-        asked: { from: START, to: START + 10 * MINUTE },
+        asked: { from: START, to: START + end * MINUTE },
         isHistory: false,
         answeredAt: START + madeAt,
         madeAt: START + madeAt,
@@ -83,7 +85,7 @@ it("counts answers by when they were made: copies of one are one", async () => {
   ]);
 });
 
-it("begins to count anew with each answer that shows it, but for one of a doubtful time", async () => {
+it("begins to count anew with each answer that shows it, but for one of a doubtful time, or in the margin at its end", async () => {
   const lacking = { at: 301_000, minutes: [LATER] };
   const again = { at: 303_000, minutes: [LATER] };
   expect(await breachesOf([shown, lacking, { ...shown, at: 302_000 }, again])).toEqual([
@@ -92,6 +94,7 @@ it("begins to count anew with each answer that shows it, but for one of a doubtf
   expect(await breachesOf([shown, lacking, { ...shown, at: 302_000, isTimeDoubtful: true }, again])).toEqual(
     [],
   );
+  expect(await breachesOf([shown, lacking, { ...shown, at: 302_000, end: LATER }, again])).toEqual([]);
 });
 
 it("wants the newest candle missed for an interval before it goes, as an answer may come late", async () => {

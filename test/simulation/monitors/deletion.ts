@@ -1,4 +1,4 @@
-import { intervalsOf } from "../calendar.js";
+import { type Intervals, intervalsOf } from "../calendar.js";
 import type { FeedPlan } from "../plan.js";
 import { type Asked, askedBy, asksFor, covers, isUnreadable, type Look, lacksOlder } from "../reads.js";
 import type { RunLog } from "../run-log.js";
@@ -21,6 +21,7 @@ export const watchDeletion: Monitor = (log, context) => {
   for (const stay of log.stays) {
     if (stay.plan.kind !== "candles") continue;
     const { feed } = stay.plan;
+    const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
     const polls = context.looksAt(feed).filter((look) => !look.isHistory);
     for (const { at, order, value: event } of stay.events) {
       const { timestamp, swaps } = event.candle;
@@ -28,7 +29,7 @@ export const watchDeletion: Monitor = (log, context) => {
       const isEmptied = event.type === "updated" && swaps === 0 && event.previous.swaps > 0;
       if (!isReal && !isEmptied) continue;
       const breach = (what: string) => context.breach(7, `stay ${stay.id}, ${describe(event)}: ${what}`, at);
-      const all = polls.filter((look) => look.order <= order && covers(look, timestamp));
+      const all = polls.filter((look) => look.order <= order && hasAskedFor(look, timestamp, intervals));
       if (all.length > 0 && isUnreadable(all.at(-1)!, timestamp))
         breach("goes although a row could not be read");
       const about = all.filter((look) => !isUnreadable(look, timestamp));
@@ -39,7 +40,6 @@ export const watchDeletion: Monitor = (log, context) => {
       else if (!absences.some((look) => isAnotherAnswer(look, last!)))
         breach("goes on answers that were made at once");
       else if (shown !== undefined && isNewestEnd(timestamp, shown, last!)) {
-        const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
         const least = Math.max(NEWEST_END, intervals.end(timestamp) - timestamp);
         const missed = last!.madeAt - shown.madeAt;
         if (missed < least) breach(`goes at the newest end, not shown for ${missed} ms`);
@@ -54,6 +54,11 @@ export const watchDeletion: Monitor = (log, context) => {
     watchSecondLooks(polls, feed, log, context);
   }
 };
+
+/** Whether a look was asked for an interval: whether what lies in the margin at its end is there nobody wants to know. */
+function hasAskedFor(look: Look, timestamp: number, intervals: Intervals): boolean {
+  return covers(look, timestamp) && timestamp < intervals.shift(look.asked.to, -1);
+}
 
 /** The looks that lack a candle, in a row, up to the last one, and the one before them that showed it. */
 function sinceShown(about: readonly Look[], timestamp: number) {
@@ -106,9 +111,7 @@ const watchSecondLooks = (polls: readonly Look[], feed: FeedPlan, log: RunLog, c
       (timestamp) =>
         timestamp >= context.changeableFrom(feed, look.answeredAt) &&
         asksFor(before, timestamp, intervals) &&
-        covers(look, timestamp) &&
-        // Whether what lies in the margin at its end is there nobody has asked.
-        timestamp < intervals.shift(look.asked.to, -1) &&
+        hasAskedFor(look, timestamp, intervals) &&
         !look.rows.has(timestamp) &&
         !look.broken.has(timestamp) &&
         wasLastSeen(polls, at, timestamp),

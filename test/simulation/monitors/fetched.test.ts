@@ -39,7 +39,7 @@ async function lacks(fromMinute: number, ...looks: readonly Look[]): Promise<boo
   } as unknown as RunLog;
   const context: Partial<Context> = {
     breach: (promise, what) => breaches.push(`${promise}: ${what}`),
-    ...{ clockTolerance: 0, serviceClock: (at) => at, answersOf: () => looks },
+    ...{ clockTolerance: 0, serviceClock: (at) => at, answersOf: () => looks, knowsTime: () => true },
   };
   await watchFetches(log, context as Context);
   return breaches.some((what) => what.startsWith("5: fetch 1 lacks"));

@@ -1,7 +1,9 @@
 import { expect, it } from "vitest";
 import { intervalsOf } from "../calendar.js";
 import type { Look } from "../reads.js";
-import { areLacking, withoutMargins } from "./store.js";
+import type { RunLog } from "../run-log.js";
+import type { Context } from "./monitor.js";
+import { areLacking, watchWriting, withoutMargins } from "./store.js";
 
 const MINUTE = 60_000;
 const BORN = 1_000 * MINUTE;
@@ -30,4 +32,33 @@ it("takes a stored candle for one in doubt once two answers that were made apart
   expect(areInDoubt(lookAt(1), lookAt(2), lookAt(3, true, true))).toBe(true);
   expect(areInDoubt(lookAt(1, false, true), lookAt(2, false, true))).toBe(false);
   expect(areLacking([lookAt(1), lookAt(2)], BORN, false)).toBe(false);
+});
+
+it("wants written what becomes final from the first candle on that a poll shows: there is no silence without one", () => {
+  const series = { pairAddress: "pair", timeframe: "1min", currency: "usd" };
+  const feed = { series, settle: 0, revisionWindow: 2, weekStart: "monday" };
+  const isMissed = (shownFrom: number) => {
+    const looks = [1, 2, 7, 8, 8.3, 8.6, 9].map((minute) => {
+      const rows = new Map(minute < shownFrom ? [] : [[MINUTE, []]]);
+      const times = { answeredAt: minute * MINUTE, sent: minute * MINUTE, received: minute * MINUTE };
+      return { ...times, rows, isHistory: false, hasUnidentifiedRow: false, broken: new Set() };
+    });
+    const log = {
+      plan: { feeds: [feed], world: { start: 0, weekStart: "monday" }, healthyFrom: 0 },
+      stays: [{ plan: { kind: "candles", feed }, joined: 0, left: BORN }],
+      told: [],
+      store: { before: new Map(), calls: [{ operation: "read", key: series, series: "pair 1min usd" }] },
+    };
+    const breaches: string[] = [];
+    const context = {
+      breach: (_: number, what: string) => breaches.push(what),
+      ...{ graceOf: () => 0, isTrusted: () => true, clockTolerance: 0 },
+      ...{ looksAt: () => looks, feedOf: () => feed },
+    };
+    watchWriting(log as unknown as RunLog, context as unknown as Context);
+    return breaches.length > 0;
+  };
+  expect(isMissed(1)).toBe(true);
+  expect(isMissed(7)).toBe(true);
+  expect(isMissed(8)).toBe(false);
 });

@@ -264,7 +264,7 @@ function endOf({ left, ended }: StayLog): number {
 }
 
 /** In good health what becomes final is written. */
-function watchWriting(log: RunLog, context: Context) {
+export function watchWriting(log: RunLog, context: Context) {
   const { plan, store } = log;
   for (const feed of plan.feeds) {
     const series = seriesOf(feed.series);
@@ -287,8 +287,8 @@ function watchWriting(log: RunLog, context: Context) {
     }
     const rules = rulesOf(log, { key: calls[0]!.key, series }, context);
     const due = finalUntil(rules, calm.answeredAt - context.clockTolerance);
-    // What was final when the poll began is left to those who ask for it.
-    const first = context.looksAt(feed).find((look) => !look.isHistory)!;
+    // What was final when the poll showed its first candle is left to those who ask for it: no silence is written without one.
+    const first = context.looksAt(feed).find(({ isHistory, rows }) => !isHistory && rows.size > 0)!;
     if (due <= finalUntil(rules, first.answeredAt + context.clockTolerance)) continue;
     const covered = coveredAt(store!.before.get(series)?.covered ?? [], calls, left);
     const reached = covered.at(-1)?.to;
