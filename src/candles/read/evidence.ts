@@ -2,7 +2,10 @@ import { APART, isApart } from "../../poll/apart.js";
 import type { CandleRules } from "../rules.js";
 import type { Page } from "./page.js";
 
-/** The newest candle may be missing as a machine lags: it is gone after so long, in ms, or after an interval if that is longer. */
+/**
+ * The newest candle may be missing as a machine lags: it is gone after so long, in ms, or after an interval if that is longer. A
+ * second less is enough of an interval: a `Date` tells no more, and of two polls that lie an interval apart the second counts.
+ */
 const LONGEST_LAG = 5_000;
 /** After so many answers that hold it a broken row is given up. */
 const BROKEN_READS = 3;
@@ -18,7 +21,7 @@ export function firstRowOf({ candles, broken, to }: Page): number {
  */
 export function isGone({ intervals }: CandleRules, page: Page, timestamp: number, missedAt: number): boolean {
   const { at, to } = page;
-  const lag = Math.max(LONGEST_LAG, intervals.end(timestamp) - timestamp);
+  const lag = Math.max(LONGEST_LAG, intervals.end(timestamp) - timestamp - APART);
   const mayLag = to > at - lag && showsNothingAfter(page, timestamp);
   return isApart(at, missedAt, mayLag ? lag : APART);
 }

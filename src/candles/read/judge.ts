@@ -36,7 +36,7 @@ export interface Judgement {
  * anchors are the newest final candles.
  *
  * The values of any answer are taken. Only a whole one closes, finishes or removes candles. A candle is removed once a whole answer
- * lacks it a second or more after the first answer that does; where no row follows it, after an interval, and after 5 s at least.
+ * lacks it a second or more after the first answer that does; where no row follows it, as long after it as `isGone` says.
  * Until then it keeps its status, no later candle closes or becomes final, and nothing from there on is newly covered. A broken row
  * holds them back in the same way, until three answers have held it.
  *

@@ -177,7 +177,7 @@ it("removes only what two answers lack that were made apart, and long apart at t
         expect([shows(page, timestamp), page.isInDoubt]).toEqual(["lacking", false]);
         const newest = Math.max(page.candles.at(-1)?.timestamp ?? 0, page.broken.at(-1) ?? 0);
         const length = intervals.end(timestamp) - timestamp;
-        const behind = Math.max(5_000, length);
+        const behind = Math.max(5_000, length - 1_000);
         const apart = timestamp > newest && page.to > page.at - behind ? behind : 1_000;
         expect(page.at).toBeGreaterThanOrEqual(lackedAt.get(timestamp)! + apart);
         lackedAt.delete(timestamp);

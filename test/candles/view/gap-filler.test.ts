@@ -98,8 +98,8 @@ describe("flat candles", () => {
     see(6, 30, { 5: 7, 6: 9 });
     see(6, 31, { 5: 7 });
     // It has settled by the time that it is gone for sure.
-    expect(see(7, 30, { 5: 7 })).toEqual([]);
-    expect(see(7, 31, { 5: 7 })).toEqual(["updated 6~7 closed r1"]);
+    expect(see(7, 29, { 5: 7 })).toEqual([]);
+    expect(see(7, 30, { 5: 7 })).toEqual(["updated 6~7 closed r1"]);
   });
 
   it("follow a corrected close, as far as the next real candle", () => {

@@ -97,13 +97,13 @@ it("begins to count anew with each answer that shows it, but for one of a doubtf
   expect(await breachesOf([shown, lacking, { ...shown, at: 302_000, end: LATER }, again])).toEqual([]);
 });
 
-it("wants the newest candle missed for an interval before it goes, as an answer may come late", async () => {
+it("wants the newest candle missed for an interval less a second before it goes, as an answer may come late", async () => {
   const newest = { at: 300_000, minutes: [2, LOST] };
   const lacking = { at: 301_000, minutes: [2] };
   expect(await breachesOf([newest, lacking, { ...lacking, at: 310_000 }])).toEqual([
     "goes at the newest end, not shown for 10000 ms",
   ]);
-  expect(await breachesOf([newest, lacking, { ...lacking, at: 360_000 }])).toEqual([]);
+  expect(await breachesOf([newest, lacking, { ...lacking, at: 359_000 }])).toEqual([]);
   // What is lacking before it as well is no matter of time.
   expect(
     await breachesOf([{ ...newest, minutes: [1, 2, LOST] }, lacking, { ...lacking, at: 310_000 }]),

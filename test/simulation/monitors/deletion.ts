@@ -40,7 +40,7 @@ export const watchDeletion: Monitor = (log, context) => {
       else if (!absences.some((look) => isAnotherAnswer(look, last!)))
         breach("goes on answers that were made at once");
       else if (shown !== undefined && isNewestEnd(timestamp, shown, last!)) {
-        const least = Math.max(NEWEST_END, intervals.end(timestamp) - timestamp);
+        const least = Math.max(NEWEST_END, intervals.end(timestamp) - timestamp - 1_000);
         const missed = last!.madeAt - shown.madeAt;
         if (missed < least) breach(`goes at the newest end, not shown for ${missed} ms`);
       }
