@@ -1,5 +1,5 @@
 import { SNIPER_TOTALS, type Sniper, type SniperReport, type SniperTransaction } from "../contract/model.js";
-import { APART } from "../poll/apart.js";
+import { isApart } from "../poll/apart.js";
 import { LIST, type Side, type SniperEvent } from "./event.js";
 import { ascending, byHash, inOrder, isSamePlace, isSameTotal } from "./transactions.js";
 
@@ -157,7 +157,7 @@ interface Evidence {
 
 /** Whether what reports have lacked since `missedAt` is gone. */
 function isGone(missedAt: number | undefined, { isProof, at }: Evidence): boolean {
-  return isProof && missedAt !== undefined && at >= missedAt + APART;
+  return isProof && missedAt !== undefined && isApart(at, missedAt);
 }
 
 function compareWallet(known: KnownWallet, sniper: Sniper | undefined, evidence: Evidence): WalletStep {

@@ -371,7 +371,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "lets an answer of the same breath confirm that a wallet is gone",
     file: "snipers/diff.ts",
-    find: "at >= missedAt + APART;",
+    find: "isApart(at, missedAt);",
     replace: "at >= missedAt;",
     seeds: [214],
   },

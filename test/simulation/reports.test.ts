@@ -56,7 +56,7 @@ describe("a wallet is gone", () => {
   it("maybe, and not for sure, by answers that lie about when they were made", () => {
     const lying = (at: number) => ({ at, rows: [row("bob", [])], faults: ["wrongDate"] });
     const both = reports(there, lying(5_000), lying(9_000));
-    expect([isGone(both, ann), isGone(both, ann, true)]).toEqual([true, false]);
+    expect([isGone(both, ann), isGone(both, ann, { isInARow: true })]).toEqual([true, false]);
   });
 
   it("not by an answer with a row that may be its own", () => {

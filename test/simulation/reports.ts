@@ -162,9 +162,14 @@ export function wordOf({ wallets, broken, isVague }: Report, subject: Subject): 
 
 /**
  * Whether reports say that what was there is gone: since the last one that showed it, two lack it that the service has
- * made a second apart. `isInARow`: and none of those in between says nothing of it, as one that lies about its time does.
+ * made a second apart, or `apart`. `isInARow`: and none of those in between says nothing of it, as one that lies about its time
+ * does.
  */
-export function isGone(reports: readonly Report[], subject: Subject, isInARow = false): boolean {
+export function isGone(
+  reports: readonly Report[],
+  subject: Subject,
+  { isInARow = false, apart = APART } = {},
+): boolean {
   let lacking: Report[] = [];
   for (const report of reports) {
     const word = wordOf(report, subject);
@@ -172,5 +177,5 @@ export function isGone(reports: readonly Report[], subject: Subject, isInARow = 
     else if (word === "shown" || isInARow) lacking = [];
   }
   const instants = lacking.map((report) => report.madeAt);
-  return Math.max(...instants) - Math.min(...instants) >= APART;
+  return Math.max(...instants) - Math.min(...instants) >= apart;
 }

@@ -215,6 +215,12 @@ describe("absence", () => {
     expect(reader.types).toEqual(["transaction-removed a snipe 2", "wallet-removed b"]);
   });
 
+  it("is two in reports that were made a second apart, although what is certain of the service's clock fades meanwhile", () => {
+    const reader = new Reader().read([full, walletOf("b")]).read([without2]);
+    reader.read([without2], {}, APART - 0.2);
+    expect(reader.types).toEqual(["transaction-removed a snipe 2", "wallet-removed b"]);
+  });
+
   it("is none in a report of which nobody knows when it was made", () => {
     const reader = new Reader().read([full]).read([]);
     for (let more = 0; more < 3; more += 1) {

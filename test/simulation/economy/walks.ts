@@ -39,9 +39,9 @@ export interface Walk {
   readonly missing?: readonly Span[];
 }
 
-/** The rows of a page: what the service says, or what may be asked for. */
+/** The rows of a page: as many as may be asked for, or fewer. That a service gives more, however many are asked for, nobody knows. */
 export function pageSizeOf({ plan: { world } }: RunLog): number {
-  return world.quirks.pageSize ?? PAGE;
+  return Math.min(PAGE, world.quirks.pageSize ?? PAGE);
 }
 
 /** What it takes to read ranges of one series: their pages, a confirmation of a silence at their beginning, and what was struck. */

@@ -21,8 +21,11 @@ describe("a read", () => {
     const middle = START - 700 * MINUTE;
     const again = Array.from({ length: 3 }, () => read(to - MINUTE, to));
     const pages = [read(from, middle), read(middle, to), read(to - MINUTE, to)];
-    expect(await breachesOf([fetching(from, to)], pages)).toEqual([]);
-    expect(await breachesOf([fetching(from, to)], [...pages, ...again])).toHaveLength(1);
+    // Nobody may ask for more rows than a thousand, or know that he would get them.
+    for (const quirks of [{}, { pageSize: 4_000 }]) {
+      expect(await breachesOf([fetching(from, to)], [...pages, ...again.slice(1)], { quirks })).toEqual([]);
+      expect(await breachesOf([fetching(from, to)], [...pages, ...again], { quirks })).toHaveLength(1);
+    }
   });
 
   it("is held to the newest candle that a poll has shown, for as long as answers show nothing at all", async () => {

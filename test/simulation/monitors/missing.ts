@@ -107,7 +107,12 @@ function latestFor(stay: StayLog, received: number, missedFor: number): number {
   const first = Math.max(joined, received + PAUSE.first);
   if (joined > received) return waits(stay) ? first : Math.min(first, joined + HASTE.first);
   if (!waits(stay)) return received + HASTE.between;
-  return received + Math.min(PAUSE.last, missedFor + PAUSE.first);
+  return received + pauseAfter(missedFor);
+}
+
+/** The longest pause after an answer that shows no such pair, for one who waits; `missedFor`: since the first of them, ms. */
+export function pauseAfter(missedFor: number): number {
+  return Math.min(PAUSE.last, missedFor + PAUSE.first);
 }
 
 /** When a feed was there for the first time after its pair had not been known, the last time; the run's clock. */

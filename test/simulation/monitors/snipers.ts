@@ -220,7 +220,14 @@ class Follower {
     if (!wasShown) return true;
     // Whether it is gone another report may tell, a second later; all else counts at once.
     if (this.#isAskedAgain(reports, APART)) return false;
-    return isGone(reports, subject, true) && isGone(inOrderMade(reports), subject, true);
+    const strictly = { isInARow: true, apart: this.#apartAt(reports.at(-1)!) };
+    return isGone(reports, subject, strictly) && isGone(inOrderMade(reports), subject, strictly);
+  }
+
+  /** How far apart two reports are that count as two, ms: behind machines that are not told apart as much more as these differ. */
+  #apartAt({ order }: Report): number {
+    const { ahead = 0 } = this.#log.plan.world.machines ?? {};
+    return APART + (this.#context.toleranceAt(order) < ahead ? 0 : ahead);
   }
 
   #truthAt(instant: number): Wallets | undefined {

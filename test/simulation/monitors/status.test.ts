@@ -46,6 +46,8 @@ interface Case {
   readonly untold?: number;
   /** How far one of two machines lags, ms. */
   readonly lag?: number;
+  /** It is that of a report that it waits for; when answers say that there is none, ms after the start. */
+  readonly missed?: readonly number[];
 }
 
 /** The breaches of a status that is stalled for a while in good health, and live after it or left. */
@@ -61,11 +63,16 @@ async function breachesOf({
   due,
   untold = 0,
   lag = 0,
+  missed,
 }: Case): Promise<string[]> {
   const breaches: string[] = [];
   const stalledAt = START + CALM + from;
   const seen = (at: number, state: FeedStatus["state"]) => ({ at, order: 0, value: { state, failures: 0 } });
-  const begins = [seen(START, "starting"), seen(WELL + stalledFor, "live")];
+  const lost = (at: number, number: number) => ({
+    ...seen(START + at, "starting"),
+    value: { state: "starting" as const, failures: number + 1, lastError: { status: 404 } },
+  });
+  const begins = [...[seen(START, "starting"), ...(missed ?? []).map(lost)], seen(WELL + stalledFor, "live")];
   const statuses = state === "starting" ? begins : [seen(START, "starting"), seen(START + 1_000, "live")];
   for (let flap = state === "starting" ? flaps : 0; flap < flaps; flap += 1) {
     statuses.push(seen(stalledAt + flap * 60_000, state));
@@ -74,7 +81,13 @@ async function breachesOf({
   const left = statuses.at(-1)!.at + (end === "live" ? 1_000 : stalledFor);
   const stay = {
     id: 1,
-    plan: { kind: "status", feed: FEED, options: {} },
+    plan:
+      missed === undefined
+        ? { kind: "status", feed: FEED, options: {} }
+        : {
+            kind: "sniper-status",
+            options: { pairAddress: "pair", every: FEED.period, whenMissing: "wait" },
+          },
     joined: START,
     left,
     statuses,
@@ -265,6 +278,19 @@ it("wants a status to stall two seconds after a poll was due, and what Dates do 
   expect((await stallsAfter(2_001, 0)).join()).toContain(isLive);
   expect(await stallsAfter(2_100, 100)).toEqual([]);
   expect((await stallsAfter(2_101, 100)).join()).toContain(isLive);
+});
+
+it("lets a status wait for a report that others have had, while it says that there is none", async () => {
+  const report = { url: "http://localhost/token/devnet/pairs/pair/snipers", priority: "history" } as const;
+  const told = (status: number, at: number) =>
+    ({ ...report, status, received: START + at, told: { order: at, isGood: status === 200 } }) as Exchange;
+  const begun = { state: "starting", end: "live", missed: [0, 60_000] } as const;
+  const had = [told(404, 0), told(404, 60_000), told(200, 61_000)];
+  // It asks again after two minutes.
+  expect(await breachesOf({ ...begun, told: had, stalledFor: 180_000 })).toEqual([]);
+  const late = ["6: status 1 of snipers is starting in good health"];
+  expect(await breachesOf({ ...begun, told: had, stalledFor: 181_000 })).toEqual(late);
+  expect(await breachesOf({ ...begun, told: had, missed: [0], stalledFor: 61_000 })).toEqual(late);
 });
 
 it("takes a candle for one that could not be known once any two answers about it were made a second apart", () => {

@@ -9,7 +9,7 @@ import { candlesAt } from "../truth.js";
 import { isAnotherAnswer } from "./deletion.js";
 import { APART, lackAt, lacksNewestEnd, NEWEST_END } from "./evidence.js";
 import { affordsPolls, recoveryOf, roundTrip } from "./health.js";
-import { foundAt, pollKeyOf, waits } from "./missing.js";
+import { foundAt, pauseAfter, pollKeyOf, waits } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";
 
 /** Promise 6: a status is true at every instant. */
@@ -55,7 +55,11 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
   const { plan } = stay;
   if (stay.left === undefined || (plan.kind !== "status" && plan.kind !== "sniper-status")) return;
   if (!affordsPolls(log)) return;
-  const found = waits(stay) ? foundAt(log, pollKeyOf(stay)!) : Number.NEGATIVE_INFINITY;
+  const found = !waits(stay)
+    ? Number.NEGATIVE_INFINITY
+    : plan.kind === "status"
+      ? foundAt(log, pollKeyOf(stay)!)
+      : waitsUntil(stay);
   const period = plan.kind === "status" ? plan.feed.period : Number(plan.options.every ?? 60_000);
   const wellFrom = Math.max(log.plan.world.start + log.plan.healthyFrom, stay.joined, found);
   const calmFrom = wellFrom + recoveryOf(log, period);
@@ -121,6 +125,18 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
     );
     return;
   }
+}
+
+/**
+ * Until when a status may wait for a report, as long as it says that there is none: the report may have come to others, who
+ * ask when the pair was created, and who wait for none.
+ */
+function waitsUntil({ statuses }: StayLog): number {
+  const missed = statuses.filter(
+    ({ value: { state, lastError } }) => state === "starting" && lastError !== undefined,
+  );
+  const [first, last] = [missed[0], missed.at(-1)];
+  return last === undefined ? Number.NEGATIVE_INFINITY : last.at + pauseAfter(last.at - first!.at);
 }
 
 /** A pair with so many final candles is not believed to have none any more. */
