@@ -5,7 +5,7 @@ import { APART } from "../../poll/apart.js";
 import type { CandleRules } from "../rules.js";
 import { ASKS, judgedWithLosses, type Losses, notWhole, pauseAfterStale } from "./asking.js";
 import { EARLIEST } from "./beginning.js";
-import { type CandleBook, emptyBook, isFinal } from "./book.js";
+import { ANCHORS, type CandleBook, emptyBook, isFinal } from "./book.js";
 import { ForwardWalk } from "./forward-walk.js";
 import { pauseFor } from "./judge.js";
 import type { Page } from "./page.js";
@@ -63,12 +63,12 @@ export async function* readForward(
     const judgement = await judgedWithLosses(pages, rules, book, page, query, options);
     const { changes, doubt, isGone } = judgement;
     if (isGone) known = [];
-    book = judgement.book;
+    const candles = changes.filter(isFinal).map(({ candle }) => candle);
+    book = { ...judgement.book, anchors: newestOf(judgement.book, candles) };
     walk.book = book;
     walk.note(page, doubt);
     const hasGone = book.finalUntil > from;
     if (hasGone) {
-      const candles = changes.filter(isFinal).map(({ candle }) => candle);
       const unreadable = new Set(page.broken.filter((start) => start < book.finalUntil));
       const { at: observedAt, epoch, hasUnplaced } = page;
       yield { from, to: book.finalUntil, candles, unreadable, hasUnplaced, observedAt, epoch };
@@ -84,6 +84,13 @@ export async function* readForward(
     stale = hasGone ? 0 : stale + 1;
     if (stale > 0) await pause(pauseAfterStale(stale));
   }
+}
+
+/** The newest known candles of what has been read: those that lie further on are asked for with their own range. */
+function newestOf({ anchors, finalUntil }: CandleBook, finals: readonly Candle[]): readonly number[] {
+  const before = anchors.filter((anchor) => anchor < finalUntil);
+  const told = finals.slice(-ANCHORS).map(({ timestamp }) => timestamp);
+  return [...new Set([...before, ...told])].sort((a, b) => a - b).slice(-ANCHORS);
 }
 
 /** A book whose anchors include the known candles of an answer's range, and that answer with those that it lacks. */

@@ -166,13 +166,18 @@ export function archive(habits: Habits, now = NOW) {
   const forward = (
     from: number,
     until: () => number,
-    { skipsRows = true, anchors = [] as number[], walk = undefined as ForwardWalk | undefined } = {},
+    {
+      skipsRows = true,
+      anchors = [] as number[],
+      known = [] as number[],
+      walk = undefined as ForwardWalk | undefined,
+    } = {},
   ) =>
     readForward(
       core as ClientCore,
       newPages(),
       rules,
-      { from, until, anchors, skipsRows, onDropped },
+      { from, until, anchors, known, skipsRows, onDropped },
       options,
       walk,
     );

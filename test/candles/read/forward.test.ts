@@ -302,6 +302,25 @@ describe("a known candle that every answer has to show", () => {
   });
 });
 
+describe("known candles that polls have shown", () => {
+  it.each(
+    (["descending", "ascending", "shuffled"] as const).flatMap((order) =>
+      [1_000, 100].map((pageSize) => ({ order, pageSize })),
+    ),
+  )("draw no question out to them that is about the beginning or the end of a range: %o", async (habits) => {
+    const times = run(3, 500);
+    const shop = archive({ times, ...habits });
+    const asked = shop.asked;
+    const parts: FinalPart[] = [];
+    for await (const part of shop.forward(minute(0), () => minute(510), { known: times.slice(-4) }))
+      parts.push(part);
+    expect(timesOf(parts)).toEqual(times);
+    // Where the oldest come first, a silence at the end takes a second answer, too.
+    const ends = habits.order === "descending" ? 0 : 1;
+    expect(asked.pages).toBeLessThanOrEqual(Math.ceil(500 / habits.pageSize) + CONFIRMED + ends);
+  });
+});
+
 describe("rows that break the contract", () => {
   const bad = rowOf(minute(3), { close: "x" });
   const habits: Habits = { times: run(0, 10), broken: new Map([[minute(3), bad]]) };
