@@ -1,6 +1,6 @@
 import type { Subscriber, Subscription } from "rxjs";
 import { type ClientCore, type Priority, serviceNow } from "../client/core.js";
-import type { CallKind } from "../client/limits/quota.js";
+import { type CallKind, throttleFor } from "../client/limits/quota.js";
 import type { PolledFeed, RunningPoll } from "../client/metering.js";
 import { earliestTime, safeSendTimeFor, sendTimeFor } from "../client/service-clock.js";
 import { callAt, sleepUntil } from "../client/timers.js";
@@ -293,10 +293,11 @@ export class Poller<State> implements RunningPoll {
     const before = this.#closed.epoch === clock.epoch ? this.#closed.at : -Infinity;
     const closed = kind === "close" ? at : before;
     const proven = Math.max(this.#known(this.#observedAt), this.#known(closed));
-    const next = nextSlot(this.#poll.schedule, proven, Math.max(this.#known(at), now), stretch);
+    const { schedule } = this.#poll;
+    const next = nextSlot(schedule, proven, Math.max(this.#known(at), now), throttleFor(schedule, stretch));
     // A closing that is asked for no later serves a refresh just before it, too.
     if (next.kind === "close") return next;
-    const close = { at: this.#poll.schedule.nextClose(next.at), kind: "close" } as const;
+    const close = { at: schedule.nextClose(next.at), kind: "close" } as const;
     return this.#sendTime(close) <= this.#sendTime(next) ? close : next;
   }
 
@@ -305,7 +306,7 @@ export class Poller<State> implements RunningPoll {
     const stretch = spending.pollThrottle();
     const next = this.#slotAfter(stretch);
     const probeAt = quotaProbeAt(this.#core, "counted");
-    if (stretch[next.kind] === 1 || next.at <= probeAt) return next;
+    if (throttleFor(this.#poll.schedule, stretch)[next.kind] === 1 || next.at <= probeAt) return next;
     // The next period brings all of its units, and polls are as far apart as these allow. Whoever got none of this one asks first.
     const whole = this.#slotAfter(spending.wholeThrottle());
     return whole.at >= probeAt + TURN ? whole : { at: probeAt + TURN, kind: "close" };

@@ -1,6 +1,12 @@
 import { Subscription } from "rxjs";
 import { describe, expect, it } from "vitest";
-import { createClient, VirtualClock, watchCandles, watchFeedStatus } from "../../src/index.js";
+import {
+  createClient,
+  VirtualClock,
+  watchCandles,
+  watchFeedStatus,
+  watchSniperReport,
+} from "../../src/index.js";
 import { demoService } from "../../src/service/index.js";
 
 const MINUTE = 60_000;
@@ -59,5 +65,32 @@ describe("streams that cost more than a quota allows", () => {
     const whole = [...spent.values()].slice(6, -1);
     expect(Math.min(...whole)).toBeGreaterThanOrEqual(0.9 * quota.units);
     expect(Math.max(...whole)).toBeLessThanOrEqual(quota.units);
+  });
+
+  it.each([
+    { polls: 70, every: "close", apart: 2 },
+    { polls: 24, every: "close", apart: 4 },
+    { polls: 110, every: 2_000, apart: 1 },
+  ] as const)("leave the snipers of a pair their turns, as many as closes have: %o", async (plan) => {
+    const clock = new VirtualClock(START);
+    const { pairs, clientOptions } = demoService({ createdAt: "2025-01-01", clock: () => clock.now() });
+    const quota = { units: plan.polls * POLL, per: 10 * MINUTE };
+    const client = createClient({ ...clientOptions, scheduler: clock, quota, warn: false });
+    const [pairAddress] = pairs;
+    const series = { network: "mainnet", pairAddress, timeframe: "10s", currency: "usd" } as const;
+    const all = new Subscription();
+    all.add(watchCandles(client, { ...series, every: plan.every }).subscribe());
+    all.add(watchCandles(client, { ...series, timeframe: "30s", every: plan.every }).subscribe());
+    let reports = 0;
+    all.add(
+      watchSniperReport(client, { pairAddress, every: MINUTE }).subscribe(() => {
+        reports += 1;
+      }),
+    );
+    await clock.advanceBy(20 * MINUTE);
+    reports = 0;
+    await clock.advanceBy(60 * MINUTE);
+    all.unsubscribe();
+    expect(reports).toBeGreaterThanOrEqual(60 / plan.apart - 1);
   });
 });

@@ -32,6 +32,14 @@ export interface PollThrottle {
 
 export const UNTHROTTLED: PollThrottle = { refresh: 1, close: 1 };
 
+/** What a throttle makes of a stream's polls: where there are no intervals that close, every poll counts as a closing. */
+export function throttleFor(
+  { closeEvery }: Pick<Demand, "closeEvery">,
+  throttle: PollThrottle,
+): PollThrottle {
+  return closeEvery === Infinity ? { refresh: throttle.close, close: throttle.close } : throttle;
+}
+
 /**
  * The ledger at an instant that the service's clock has certainly reached. `underWay`: the cost of requests without an
  * answer that are not counted ahead; the service may count them for a period that begins meanwhile.
@@ -57,7 +65,7 @@ export function charged(ledger: Ledger, cost: number, isAhead: boolean): Ledger 
   };
 }
 
-/** Spreads what is left over the rest of the period: polls in between give way first, closing ones last. */
+/** Spreads what is left over the rest of the period: polls within intervals give way first, all others last. */
 export function pollThrottle(
   ledger: Ledger,
   { units, per }: Quota,
@@ -70,9 +78,12 @@ export function pollThrottle(
   let closing = 0;
   let refreshing = 0;
   for (const { closeEvery, refreshEvery, kind } of demands) {
-    const cost = costs[kind];
-    closing += (cost * timeLeft) / closeEvery;
-    refreshing += (cost * timeLeft) / refreshEvery;
+    const cost = costs[kind] * timeLeft;
+    if (closeEvery === Infinity) closing += cost / refreshEvery;
+    else {
+      closing += cost / closeEvery;
+      refreshing += cost / refreshEvery;
+    }
   }
   if (closing + refreshing <= left) return UNTHROTTLED;
   if (closing < left) return { refresh: refreshing / (left - closing), close: 1 };

@@ -1,4 +1,5 @@
-import type { FeedPlan } from "../plan.js";
+import { intervalsOf } from "../calendar.js";
+import type { Plan } from "../plan.js";
 import type { RunLog } from "../run-log.js";
 import { UNITS } from "./spendings.js";
 
@@ -32,22 +33,36 @@ export function roundTrip({ plan }: RunLog): number {
 export function affordsPolls({ plan, exchanges }: RunLog): boolean {
   const { quota } = plan.world.client;
   if (quota === undefined) return true;
-  const candles = plan.feeds.reduce(
-    (sum, { period }: FeedPlan) => sum + (quota.per / period + 1) * UNITS.ohlcv,
-    0,
-  );
-  const snipers = plan.watchers.reduce(
-    (sum, { kind, options }) =>
-      kind === "snipers" || kind === "sniper-status"
-        ? sum + (quota.per / (options.every ?? LONGEST_WAIT) + 1) * UNITS.snipers
-        : sum,
-    0,
-  );
+  const candles = sumOf(plan.feeds, ({ period }) => (quota.per / period + 1) * UNITS.ohlcv);
   const histories = new Map<number, number>();
   for (const { sent, priority } of exchanges) {
     const period = Math.floor(sent / quota.per);
     if (priority === "history") histories.set(period, (histories.get(period) ?? 0) + UNITS.ohlcv);
   }
-  const polls = candles + snipers;
+  const polls = candles + sniperUnits(plan, quota.per);
   return polls <= SHARE * quota.units && polls + Math.max(0, ...histories.values()) <= quota.units;
+}
+
+/** How many times longer than asked for a quota makes sniper polls wait: they give way no sooner than closings do. */
+export function sniperStretch({ plan }: RunLog): number {
+  const { quota } = plan.world.client;
+  if (quota === undefined) return 1;
+  const closings = sumOf(
+    plan.feeds,
+    ({ series }) => intervalsOf(series.timeframe).count(0, quota.per) * UNITS.ohlcv,
+  );
+  return Math.max(1, (closings + sniperUnits(plan, quota.per)) / quota.units);
+}
+
+/** What the sniper polls of a run cost in a period of its quota, at most. */
+function sniperUnits({ watchers }: Plan, per: number): number {
+  return sumOf(watchers, ({ kind, options }) =>
+    kind === "snipers" || kind === "sniper-status"
+      ? (per / (options.every ?? LONGEST_WAIT) + 1) * UNITS.snipers
+      : 0,
+  );
+}
+
+function sumOf<Item>(items: readonly Item[], unitsOf: (item: Item) => number): number {
+  return items.reduce((sum, item) => sum + unitsOf(item), 0);
 }

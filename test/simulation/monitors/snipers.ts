@@ -14,6 +14,7 @@ import {
 import type { RunLog, StayLog } from "../run-log.js";
 import { isAlike, snipersAt } from "../truth.js";
 import { APART } from "./evidence.js";
+import { sniperStretch } from "./health.js";
 import { waits } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";
 
@@ -246,7 +247,7 @@ class Follower {
     const first = this.#reports.find(({ order }) => order >= joinedOrder);
     const since = waits(this.#stay) ? (first?.received ?? left) : joined;
     const calm = Math.max(plan.world.start + plan.healthyFrom, since);
-    const bound = every + timeout + LONGEST_WAIT + (quota?.per ?? 0);
+    const bound = every * sniperStretch(this.#log) + timeout + LONGEST_WAIT + (quota?.per ?? 0);
     const read = this.#reports.map(({ received }) => received).filter((received) => received >= calm);
     for (const [at, instant] of [...read, left].entries()) {
       const silence = instant - (read[at - 1] ?? calm);
