@@ -4,7 +4,7 @@ import { APART, isApart } from "../../poll/apart.js";
 import { type CandleRules, windowStart } from "../rules.js";
 import { ASKS, judgedWithLosses, type Losses, notWhole, pauseAfterStale } from "./asking.js";
 import { EARLIEST } from "./beginning.js";
-import { emptyBook } from "./book.js";
+import { type CandleBook, emptyBook } from "./book.js";
 import { type Counted, stillWanted } from "./counted.js";
 import type { FinalPart, ForwardOptions } from "./forward.js";
 import { pauseFor } from "./judge.js";
@@ -34,6 +34,8 @@ export interface BackwardOptions extends Counted, Losses {
 /** How far back a walk has come: what it has found, ascending, and how far it goes next. */
 export interface BackwardWalk {
   readonly parts: FinalPart[];
+  /** What answers have shown that were not whole: the next one has to show it as well. */
+  book?: CandleBook;
   stride?: Stride;
   /** What pages have told of the beginnings of ranges, the nearest one last: they are read back to the last row of that. */
   told?: readonly Page[];
@@ -69,7 +71,7 @@ export async function readBackward(
   // One that lies more than a page away would cost more than it tells.
   let known = shown.filter((timestamp) => intervals.count(timestamp, until()) <= FULL_PAGE);
   const anchorsOf = () => parts[0]?.candles.slice(0, 1).map(({ timestamp }) => timestamp) ?? known;
-  let book = emptyBook(endOf(), anchorsOf());
+  walk.book ??= emptyBook(endOf(), anchorsOf());
   /** When an answer was made that shows nothing from the earliest start on. */
   let silentAt: number | undefined;
   let [asks, stale] = [0, 0];
@@ -80,7 +82,7 @@ export async function readBackward(
     if (missing <= 0 || to <= earliest()) return parts;
     if (page?.failure !== undefined) throw page.failure;
     walk.stride ??= { length: Math.min(FULL_PAGE, stillWanted(query, [], intervals)) };
-    const { anchors } = book;
+    const { anchors } = walk.book;
     const kept = toldUntil(walk, to);
     const begin = Math.max(startOfRange(intervals, walk.stride, to, earliest()), lastOf(walk));
     const asked = { from: begin, to, anchors, stale, searchUntil: to, ...limitOf(walk.stride, missing) };
@@ -106,15 +108,15 @@ export async function readBackward(
     const isSilent = start === to;
     // An answer that is cut there lacks the first candle of the part after it, too.
     const part = { ...page, from: isSilent ? from : start, bornAt: to, isAscending: false };
-    const before = { ...book, finalUntil: part.from, coveredFrom: part.from, coveredUntil: part.from };
+    const before = { ...walk.book, finalUntil: part.from, coveredFrom: part.from, coveredUntil: part.from };
     const judgement = await judgedWithLosses(pages, rules, before, part, query, options);
     const { doubt, isGone } = judgement;
-    book = judgement.book;
-    if (book.finalUntil < to || doubt !== undefined) {
+    walk.book = judgement.book;
+    if (walk.book.finalUntil < to || doubt !== undefined) {
       if (isGone) {
         known = [];
         parts.splice(0, 1, ...parts.slice(0, 1).flatMap(withoutFirst));
-        book = emptyBook(endOf(), anchorsOf());
+        walk.book = emptyBook(endOf(), anchorsOf());
       }
       asks = isGone ? 0 : asks + 1;
       if (asks > ASKS) throw notWhole(page);
@@ -128,7 +130,7 @@ export async function readBackward(
       const candles = inRange.slice(-missing);
       const first = candles.length < inRange.length ? candles[0]!.timestamp : start;
       parts.unshift({ from: first, to, candles, ...common });
-      book = emptyBook(first, anchorsOf());
+      walk.book = emptyBook(first, anchorsOf());
       stale = 0;
       walk.stride = strideToFind(stride, page, stillWanted(query, parts, intervals));
       silentAt = undefined;

@@ -36,6 +36,8 @@ export interface Habits {
   readonly strictBefore?: number;
   /** These requests for candles, counted from 0, are answered empty, for no reason. */
   readonly whims?: ReadonlySet<number>;
+  /** What these, counted likewise, leave out. */
+  readonly lacking?: ReadonlyMap<number, readonly number[]>;
   /** For how long, in ms, a cache gives the same answer to the same question, and says how old it is. */
   readonly keeps?: number;
   /** It takes a question for another one with the same start. */
@@ -219,6 +221,7 @@ function answerOf(
 ): string {
   const isWhim = habits.whims?.has(asked.pages);
   const isFailure = habits.failures?.has(asked.pages);
+  const lacking = habits.lacking?.get(asked.pages) ?? [];
   asked.pages += 1;
   if (isFailure) throw new NetworkError("the service is gone");
   if (asked.pages > MOST_PAGES) throw new Error("asks without end");
@@ -237,7 +240,8 @@ function answerOf(
   const served = found.slice(habits.repeats && offset > 0 ? offset - 1 : offset, end);
   if (habits.order === "shuffled") served.sort((a, b) => ((a * 7_919) % 10_007) - ((b * 7_919) % 10_007));
   const hasNext = habits.isEager ? served.length > 0 && found.length >= end : found.length > end;
-  const rows: object[] = served.map((timestamp) => habits.broken?.get(timestamp) ?? rowOf(timestamp));
+  const shown = served.filter((timestamp) => !lacking.includes(timestamp));
+  const rows: object[] = shown.map((timestamp) => habits.broken?.get(timestamp) ?? rowOf(timestamp));
   for (const [key, row] of habits.broken ?? []) if (!habits.times.includes(key)) rows.push(row);
   return JSON.stringify({
     cursor: hasNext ? String(end) : null,

@@ -101,6 +101,19 @@ describe("the newest candles of a series", () => {
     expect(shop.asked.pages).toBeLessThanOrEqual(7 + 1 + 3);
   });
 
+  it("are those that any answer has shown, though the reading has failed since", async () => {
+    const times = run(0, 5_000);
+    // First the candle that the part after it begins with, then others that an answer before has shown.
+    const failing = [5_000 - FULL_PAGE, 3_400, 3_500].map((at, index) => [index + 1, [minute(at)]] as const);
+    for (const lacked of [[], [minute(3_700)], run(3_500, 7, 71)]) {
+      const shop = archive({ times, lacking: new Map([...failing, [4, lacked]]) });
+      const walk: BackwardWalk = { parts: [] };
+      await expect(shop.backward(2_000, minute(5_000), walk)).rejects.toThrow("it is not whole");
+      expect(timesOf(await shop.backward(2_000, minute(5_000), walk))).toEqual(run(3_000, 2_000));
+      expect(shop.asked.pages).toBeLessThanOrEqual(lacked.length === 0 ? 6 : 7);
+    }
+  });
+
   it.each(["ascending", "descending"] as const)(
     "cost their pages, and those of a range that is half full, of a service with pages of 100 rows: %s",
     async (order) => {
