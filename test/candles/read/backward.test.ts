@@ -104,7 +104,9 @@ describe("the newest candles of a series", () => {
   it("are those that any answer has shown, though the reading has failed since", async () => {
     const times = run(0, 5_000);
     // First the candle that the part after it begins with, then others that an answer before has shown.
-    const failing = [5_000 - FULL_PAGE, 3_400, 3_500].map((at, index) => [index + 1, [minute(at)]] as const);
+    const failing = [5_000 - FULL_PAGE, 3_400, 3_500].map(
+      (at, index) => [index + 1, [minute(at)]] as [number, number[]],
+    );
     for (const lacked of [[], [minute(3_700)], run(3_500, 7, 71)]) {
       const shop = archive({ times, lacking: new Map([...failing, [4, lacked]]) });
       const walk: BackwardWalk = { parts: [] };

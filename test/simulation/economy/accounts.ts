@@ -1,5 +1,5 @@
 import type { Series } from "../../../src/index.js";
-import { type Span, withoutSpan } from "../coverage.js";
+import { type Span, spansWithin, withoutSpan } from "../coverage.js";
 import type { StoreCall } from "../disk.js";
 import type { Exchange } from "../exchanges.js";
 import type { WatcherPlan } from "../plan.js";
@@ -117,7 +117,7 @@ function walkOf({ plan: { world } }: RunLog, { plan, joined }: StayLog): Walk | 
   return { series: plan.options, weekStart, from, to: now, candles };
 }
 
-/** What of a walk's range a store does not have when it begins: all of it where that has failed, or let go of some, since. */
+/** The parts of a walk's range that a store does not have when it begins: all of them where that has failed, or let go of some, since. */
 async function missingIn(log: RunLog, walk: Walk, { joined, left, ended }: StayLog): Promise<Partial<Walk>> {
   const { store } = log;
   if (store === undefined) return {};
@@ -132,8 +132,9 @@ async function missingIn(log: RunLog, walk: Walk, { joined, left, ended }: StayL
       call.at <= until &&
       (call.operation === "forget" || (call.operation === "read" && !isAnswered(log, call))),
   );
-  if (isInTrouble) return { missing: [range] };
-  return { missing: covered.reduce((left: readonly Span[], span) => withoutSpan(left, span), [range]) };
+  const missing = covered.reduce((left: readonly Span[], span) => withoutSpan(left, span), [range]);
+  // Any read of it may fail, and what it has is then a part as well.
+  return { missing: isInTrouble ? [...missing, ...spansWithin(covered, range)] : missing };
 }
 
 /** Whether a store has answered in time. */

@@ -54,6 +54,10 @@ export interface Market {
   readonly quirks?: ServiceQuirks;
   /** Until when a store has all of it; default: there is no store. */
   readonly storedUntil?: number;
+  /** From when on; default: the beginning. */
+  readonly storedFrom?: number;
+  /** Whether a read of it fails once everybody has come. */
+  readonly storeFails?: boolean;
   /** Default: there is no last one. */
   readonly lastSwap?: number;
   /** When the client says that the service's clock has jumped. */
@@ -64,7 +68,14 @@ export interface Market {
 export async function breachesOf(
   watchers: readonly WatcherPlan[],
   requests: readonly Asked[],
-  { quirks = {}, storedUntil, lastSwap = Number.POSITIVE_INFINITY, jumps = [] }: Market = {},
+  {
+    quirks = {},
+    storedUntil,
+    storedFrom = BORN,
+    storeFails,
+    lastSwap = Number.POSITIVE_INFINITY,
+    jumps = [],
+  }: Market = {},
 ): Promise<string[]> {
   const exchanges = requests.map(
     (
@@ -131,8 +142,10 @@ export async function breachesOf(
     plan: { world, feeds: [FEED], faults: [], healthyFrom: 0 },
     ...(storedUntil !== undefined && {
       store: {
-        calls: [],
-        before: new Map([["pair 1min usd", { covered: [{ from: BORN, to: storedUntil }] }]]),
+        calls: storeFails
+          ? [{ series: "pair 1min usd", operation: "read", at: START + 1_000, ended: undefined }]
+          : [],
+        before: new Map([["pair 1min usd", { covered: [{ from: storedFrom, to: storedUntil }] }]]),
       },
     }),
     source: { pair: () => ({ createdAt: BORN, swaps: swapsIn }) },

@@ -120,6 +120,19 @@ describe("a read", () => {
     expect(await breachesOf(fetches, silences(3), market)).toHaveLength(1);
   });
 
+  it("may read what a store covers and fails to give as a part of its own", async () => {
+    const [from, to] = [START - 90 * MINUTE, START];
+    const [storedFrom, storedUntil] = [START - 60 * MINUTE, START - 30 * MINUTE];
+    const silences = (times: number) => Array.from({ length: times }, () => read(from, to, []));
+    const market = { storedFrom, storedUntil, lastSwap: START - 100 * MINUTE };
+    const breaches = (times: number, storeFails: boolean) =>
+      breachesOf([fetching(from, to)], silences(times), { ...market, storeFails });
+    expect(await breaches(6, false)).toEqual([]);
+    expect(await breaches(7, false)).toHaveLength(1);
+    expect(await breaches(8, true)).toEqual([]);
+    expect(await breaches(9, true)).toHaveLength(1);
+  });
+
   it("asks twice more while two machines are told apart, and not for good", async () => {
     const [from, to] = [START - 100 * MINUTE, START];
     const asked = (times: number, ahead: number) =>
