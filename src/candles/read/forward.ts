@@ -57,7 +57,7 @@ export async function* readForward(
   if (begin < EARLIEST) await pages.beginning.learnCreation(serviceNow(core), options);
   for (let end = until(); book.finalUntil < end; end = until()) {
     const { finalUntil: from, anchors } = book;
-    let page = await walk.next(book, { from, to: end, anchors, stale }, options);
+    let page = await walk.next(book, { from, to: end, anchors, stale: stale + asks }, options);
     onAnswer?.(page.at);
     [book, page] = heldTo(known, book, page);
     const judgement = await judgedWithLosses(pages, rules, book, page, query, options);

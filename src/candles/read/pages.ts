@@ -35,7 +35,10 @@ export interface Wanted {
    * tell of, from the end of the range on or from its beginning on; `undefined` where none knows which. Default: all is read.
    */
   readonly mostCandles?: number;
-  /** How many answers in a row were too old: every other one is asked for one row less, as a cache answers the same with the same. */
+  /**
+   * How many answers in a row left something open: every other one is asked for one row less, as a cache answers the same with
+   * the same.
+   */
   readonly stale?: number;
   /** Up to where the series is searched for where the range shows nothing; default: its end. */
   readonly searchUntil?: number;

@@ -101,6 +101,14 @@ describe("the newest candles of a series", () => {
     expect(shop.asked.pages).toBeLessThanOrEqual(7 + 1 + 3);
   });
 
+  it("are asked for in other words behind a cache that would give an answer again that is not whole", async () => {
+    const lacking = new Map([[1, [minute(5_000 - FULL_PAGE)]]]);
+    const habits = { times: run(0, 5_000), lacking, keeps: 60_000 };
+    const { got, asked } = await lastOf(habits, 2_000, minute(5_000));
+    expect(got).toEqual(run(3_000, 2_000));
+    expect(asked.pages).toBe(4);
+  });
+
   it("are those that any answer has shown, though the reading has failed since", async () => {
     const times = run(0, 5_000);
     // First the candle that the part after it begins with, then others that an answer before has shown.

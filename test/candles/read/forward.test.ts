@@ -302,6 +302,20 @@ describe("a known candle that every answer has to show", () => {
   });
 });
 
+describe("an answer that is not whole", () => {
+  it.each([1_000, 100])(
+    "is asked for in other words behind a cache that would give it again: %o",
+    async (pageSize) => {
+      const times = run(0, 400);
+      const shop = archive({ times, pageSize, lacking: new Map([[0, [minute(2)]]]), keeps: 60_000 });
+      const parts: FinalPart[] = [];
+      for await (const part of shop.forward(minute(3), () => minute(400), { anchors: [minute(2)] }))
+        parts.push(part);
+      expect(timesOf(parts)).toEqual(times.slice(3));
+    },
+  );
+});
+
 describe("known candles that polls have shown", () => {
   it.each(
     (["descending", "ascending", "shuffled"] as const).flatMap((order) =>
