@@ -160,7 +160,11 @@ function watchRequests(log: RunLog, before: ReadonlyMap<string, Held>, context: 
     // What is in doubt is asked about alone, with a margin on both sides.
     if (isAboutOne(asked, intervals) || intervals.count(asked.from, asked.to) <= 3) continue;
     const known = intervals.shift(asked.to, -2);
-    const looks = context.answersOf(key).filter((look) => look.order > 0 && look.received <= sent);
+    // Where answers take no time, later ones come at the same instant.
+    const turn = exchange.told?.order ?? Number.POSITIVE_INFINITY;
+    const looks = context
+      .answersOf(key)
+      .filter(({ order, received }) => order > 0 && order <= turn && received <= sent);
     if (areLacking(looks, known, priority === "history")) continue;
     const began = log.stays.filter(
       ({ plan, joined, left, ended }) =>
