@@ -22,17 +22,27 @@ const lookAt = (from: number, to: number) =>
   }) as unknown as Look;
 
 /** What is broken by a status that says that the last `BACK` minutes are covered, after some answers. */
-async function breachesOf(looks: readonly Look[]): Promise<string[]> {
+async function breachesOf(
+  looks: readonly Look[],
+  { settle = 0, cache = undefined as { tellsAge: boolean } | undefined } = {},
+): Promise<string[]> {
   const breaches: string[] = [];
   const covered = { coveredFrom: START - BACK * MINUTE, coveredUntil: START };
-  const status = { at: START, order: 1, value: { state: "live", failures: 0, ...covered } };
+  const status = { at: START + settle, order: 1, value: { state: "live", failures: 0, ...covered } };
   const stay = {
     id: 1,
-    plan: { kind: "status", feed: FEED, options: {} },
-    joined: START,
+    plan: { kind: "status", feed: { ...FEED, settle }, options: {} },
+    joined: START + settle,
     statuses: [status],
   };
-  const world = { start: START, createdAt: 0, latency: { base: 0, spread: 0 }, client: {}, quirks: {} };
+  const world = {
+    start: START,
+    createdAt: 0,
+    latency: { base: 0, spread: 0 },
+    client: {},
+    quirks: {},
+    cache,
+  };
   const log = {
     plan: { world: { ...world, offset: 0, drift: 0 }, healthyFrom: 0, feeds: [], watchers: [] },
     source: { pair: () => ({ createdAt: 0, swaps: () => [] }) },
@@ -55,4 +65,16 @@ it("misses an interval that was not read, however deep in what is covered", asyn
   expect(await breachesOf(gap)).toEqual([
     `6: status 1 of 1min covers ${missing}, which was not read after its end`,
   ]);
+});
+
+it("takes a copy whose age a cache hides for a new answer within the second of its Date, and no longer", async () => {
+  const breaches = (answeredAt: number, old: number, tellsAge: boolean) => {
+    const copy = { ...lookAt(BACK, 0), answeredAt: START + answeredAt, old };
+    return breachesOf([copy], { settle: 250, cache: { tellsAge } });
+  };
+  expect(await breaches(250, 0, true)).toEqual([]);
+  expect(await breaches(235, 293, true)).toHaveLength(1);
+  expect(await breaches(235, 293, false)).toEqual([]);
+  expect(await breaches(235, 14, false)).toHaveLength(1);
+  expect(await breaches(-5, 293, false)).toHaveLength(1);
 });

@@ -316,8 +316,9 @@ function checkCoverage(stay: StayLog, feed: FeedPlan, log: RunLog, context: Cont
     }
     until = Math.max(until ?? coveredUntil, coveredUntil);
     const reads = answers.flatMap((look) => {
-      const ended = intervals.start(look.answeredAt + context.toleranceAt(look.order));
-      const settledAt = intervals.start(look.answeredAt + context.clockTolerance - feed.settle);
+      const seemsMadeAt = look.answeredAt + hiddenAgeOf(look, log);
+      const ended = intervals.start(seemsMadeAt + context.toleranceAt(look.order));
+      const settledAt = intervals.start(seemsMadeAt + context.clockTolerance - feed.settle);
       const to = isTrusted ? Math.min(ended, settledAt) : look.asked.to;
       const [span] = spansWithin([look.asked], { from: added.from, to: Math.min(to, added.to) });
       return look.order <= order && span !== undefined ? [{ look, span }] : [];
@@ -338,6 +339,11 @@ function checkCoverage(stay: StayLog, feed: FeedPlan, log: RunLog, context: Cont
     if (lost !== undefined)
       breach(`${new Date(lost).toISOString()}, whose candle it could know to be lacking`);
   }
+}
+
+/** How old a copy is by more than a cache tells, within the second of its `Date`, ms. */
+function hiddenAgeOf({ old, answeredAt }: Look, { plan: { world } }: RunLog): number {
+  return world.cache?.tellsAge === false ? Math.min(old, 999 - (answeredAt % 1_000)) : 0;
 }
 
 /** The first candle that the service had, and that answers lack in such a way that it shows. */
