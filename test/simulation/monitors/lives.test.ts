@@ -98,3 +98,25 @@ it("wants a stream to begin with its interval, and with what its poll has where 
   expect(await breachesOf({ begins: 4, setAt: 15, sharedFrom: 6.5 })).toEqual([]);
   expect(await breachesOf({ begins: 3, setAt: 15, sharedFrom: 6.5 })).toEqual(isOlder);
 });
+
+it("wants no history after what a poll has told, which comes at the instant of its answer", async () => {
+  const told = (["history", "close", "history"] as const).map((priority, index) => ({
+    ...{ priority, received: at(20) + index * 1_000 },
+  }));
+  const toldAfter = (pause: number) => {
+    const events = told.map(({ received }, index) => {
+      const value = { type: "new", candle: candleOf(at(index), 1), status: "final", revision: 0 };
+      const delay = index === 1 ? pause : 0;
+      return {
+        at: received + delay,
+        order: index + 1,
+        value: { ...value, observedAt: at(20), series: SERIES },
+      };
+    });
+    const plan = { kind: "candles", feed: FEED as FeedPlan, options: { since: at(0) } };
+    const stay = { id: 1, plan, joined: at(10.5), joinedOrder: 0, events };
+    return breachesWith({ stays: [stay], told }, lookAt(at(20), candleOf(at(2), 1)));
+  };
+  expect(await toldAfter(0)).toContain("5: is history, after what is not");
+  expect(await toldAfter(1)).not.toContain("5: is history, after what is not");
+});

@@ -97,7 +97,8 @@ function followStay(log: RunLog, stay: StayLog, context: Parameters<Monitor>[1])
     const mayBeLive = log.store !== undefined && log.told[order - 1]?.priority !== "history";
     if (isPast && isPastOver && !mayBeLive && type === "new" && status === "final")
       breach(5, "is history, after what is not");
-    isPastOver ||= !isPast;
+    // What comes after a pause was in an earlier answer, maybe of the past.
+    isPastOver ||= !isPast && log.told[order - 1]?.received === seen.at;
 
     // Honest closing, by the true clock where no answer has lied about it.
     const tolerance = context.toleranceAt(order);
