@@ -604,6 +604,8 @@ describe("evidence", () => {
     expect(absent([without(9, 0, { faults })], 0)).toBe(false);
     expect(absent([without(9, 0, { faults }), without(10, 0, { faults })], 0)).toBe(true);
     expect(absent([lookAt(4), without(9, 3, { faults })], 3)).toBe(false);
+    // A process before has seen it.
+    expect(absent([lookAt(4, { order: 0 }), without(9, 3, { faults })], 3)).toBe(true);
     // A history has seen what histories were shown, and of polls the four newest that were final.
     const isHistory = true;
     const shown = (...minutes: number[]) =>

@@ -109,10 +109,13 @@ export function wasAnswered(
     if (!hasDate && isCopy && before.received - before.sent >= APART) return true;
     return look.answeredAt - before.answeredAt >= APART;
   };
-  /** Whether a look is asked by one who has seen it: a history knows what histories have shown, and the newest finals of polls. */
+  /**
+   * Whether a look is asked by one who has seen it: a history knows what histories have shown, and the newest finals of polls.
+   * Nobody knows what a process before has seen.
+   */
   const wasShown = (look: Look) => {
     const before = looks.filter(({ order, isHistory, rows }) => {
-      return order < look.order && rows.has(timestamp) && (!look.isHistory || isHistory);
+      return order > 0 && order < look.order && rows.has(timestamp) && (!look.isHistory || isHistory);
     });
     return (
       before.length > 0 ||
