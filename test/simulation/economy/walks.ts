@@ -1,5 +1,5 @@
 import type { Series, Timeframe, WeekStart } from "../../../src/index.js";
-import { intervalsOf } from "../calendar.js";
+import { type Intervals, intervalsOf } from "../calendar.js";
 import type { Span } from "../coverage.js";
 import type { Exchange } from "../exchanges.js";
 import { askedBy, type Read } from "../reads.js";
@@ -81,6 +81,7 @@ export async function allowWalks(
   let [pages, inDoubt] = [0, false];
   let contradicted = 0;
   const shown = new Shown();
+  const reads: Read[] = [];
   const search = new Search(log, shown);
   const polled = polls.flatMap((exchange) => readOf(exchange) ?? []);
   for (const [at, exchange] of exchanges.entries()) {
@@ -94,6 +95,8 @@ export async function allowWalks(
       if (silentFor > 0) account.allow("silence");
       silentFor = length;
     }
+    if (own !== undefined && isThinner(read, reads, own)) account.allow("probe");
+    reads.push(read);
     if (read.asked.cursor === undefined) [pages, inDoubt] = [0, false];
     pages += 1;
     const next = exchanges[at + 1];
@@ -124,6 +127,15 @@ export async function allowWalks(
     account,
     (next, failed) => askedBy(next.url).from === askedBy(failed.url).from,
   );
+}
+
+/** Whether a range holds less than half as many candles as the one after it promised, by which its length was chosen. */
+function isThinner(read: Read, before: readonly Read[], intervals: Intervals): boolean {
+  const densityOf = ({ served, asked: { from, to } }: Read) => served / intervals.count(from, to);
+  const { from, to } = read.asked;
+  const next = before.findLast(({ asked }) => from < asked.from && asked.from < to && to <= asked.to);
+  const isWhole = read.asked.cursor === undefined && read.cursor === undefined;
+  return next !== undefined && isWhole && read.served > 0 && densityOf(read) < densityOf(next) / 2;
 }
 
 /** Whether a range comes back empty, as it begins before the pair's creation, although it holds candles. */

@@ -71,6 +71,25 @@ describe("a read", () => {
     expect(await silent([2, 3, 4, 5, 6])).toHaveLength(1);
   });
 
+  it("may take a request for each range that holds less than half as much as the one after it promised", async () => {
+    const options = { ...SERIES, since: { candles: 90 } };
+    const watcher = { kind: "candles", feed: FEED, options, from: JOINED, until: 2 * MINUTE } as WatcherPlan;
+    const market = { lastSwap: START - 1 };
+    const thinner = (share: number) => {
+      let [to, density] = [START, 1];
+      const reads = Array.from({ length: 7 }, (_, index) => {
+        const from = to - 90 * 2 ** index * MINUTE;
+        const rows = minutes(from, to).filter((_, at, { length }) => at >= length * (1 - density));
+        const asked = { ...read(from, to + MINUTE, rows), at: START + 3_000 };
+        [to, density] = [from + 10 * MINUTE, density * share];
+        return asked;
+      });
+      return breachesOf([watcher], [look(JOINED), ...reads, look(MINUTE + 1_000)], market);
+    };
+    expect(await thinner(0.4)).toEqual([]);
+    expect(await thinner(0.7)).toHaveLength(1);
+  });
+
   it("may not ask for what lies between two ranges far apart", async () => {
     const hours = [START - 4_000 * MINUTE, START - 100 * MINUTE];
     const fetches = hours.map((from) => fetching(from, from + 60 * MINUTE));
