@@ -20,7 +20,8 @@ function answer(minute: number, rows?: readonly unknown[]): Exchange {
   } as unknown as Exchange;
 }
 
-const found = (...told: Exchange[]) => foundAt({ told } as unknown as RunLog, "pair 1min usd");
+const plan = { world: { client: { retry: false } } };
+const found = (...told: Exchange[]) => foundAt({ told, plan } as unknown as RunLog, "pair 1min usd");
 
 describe("a pair that is not known", () => {
   it("is found with the first page after a 404", () => {
@@ -35,6 +36,14 @@ describe("a pair that is not known", () => {
     expect(found(answer(1, [row(1)]), answer(2, [row("x")]), answer(3, [row(1)]))).toBe(
       Number.NEGATIVE_INFINITY,
     );
+  });
+
+  it("is found as well with the first answer that can be read, if none could before", () => {
+    const error = { name: "ContractError", path: [] };
+    const odd = (minute: number) =>
+      ({ ...answer(minute, []), body: "null", told: { order: minute, isGood: false, error } }) as Exchange;
+    expect(found(odd(1), answer(2, []))).toBe(2);
+    expect(found(answer(1, []), odd(2), answer(3, []))).toBe(Number.NEGATIVE_INFINITY);
   });
 
   it("may be given up after a minute of pages of which nothing can be read, and not before", () => {

@@ -118,14 +118,16 @@ export function pauseAfter(missedFor: number): number {
 /** When a feed was there for the first time after its pair had not been known, the last time; the run's clock. */
 export function foundAt(log: RunLog, key: string): number {
   let found = Number.NEGATIVE_INFINITY;
-  // Rows of which none can be read, before any can, show no such pair either.
-  let [wasLost, hasCandle] = [false, false];
+  // What cannot be read, before anything can, shows no such pair either.
+  let [wasLost, hasPage, hasCandle] = [false, false, false];
   for (const answer of answersTo(log, key)) {
-    if (isLost(answer) || (isBroken(answer) && !hasCandle)) wasLost = true;
+    const isOdd = isBroken(answer) ? !hasCandle : !hasPage && isUnreadable(log, answer);
+    if (isLost(answer) || isOdd) wasLost = true;
     else if (wasLost && answer.told!.isGood) {
       found = answer.received!;
       wasLost = false;
     }
+    hasPage ||= answer.told!.isGood;
     hasCandle ||= (readOf(answer)?.rows.size ?? 0) > 0;
   }
   return wasLost ? Number.POSITIVE_INFINITY : found;
