@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import type { FeedStatus } from "../../../src/index.js";
+import { newestDue } from "../check.js";
 import type { Exchange } from "../exchanges.js";
 import type { FeedPlan } from "../plan.js";
 import type { Look } from "../reads.js";
@@ -278,6 +279,16 @@ it("wants a status to stall two seconds after a poll was due, and what Dates do 
   expect((await stallsAfter(2_001, 0)).join()).toContain(isLive);
   expect(await stallsAfter(2_100, 100)).toEqual([]);
   expect((await stallsAfter(2_101, 100)).join()).toContain(isLive);
+});
+
+it("takes a poll that is due just before an interval closes for the one at its end", () => {
+  const dueAt = (ms: number, untold: number) => newestDue(FEED, START + 60_000 + ms, untold)!.at - START;
+  expect(dueAt(0, 99)).toBe(59_800);
+  expect(dueAt(29_899, 99)).toBe(59_800);
+  expect(dueAt(29_900, 99)).toBe(60_000);
+  expect(dueAt(0, 100)).toBe(0 + 29_900);
+  expect(dueAt(29_899, 100)).toBe(29_900);
+  expect(dueAt(29_900, 100)).toBe(60_000);
 });
 
 it("lets a status wait for a report that others have had, while it says that there is none", async () => {

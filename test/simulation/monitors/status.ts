@@ -227,13 +227,14 @@ function checkLiveness(log: RunLog, stay: StayLog, feed: FeedPlan, context: Cont
       )
         continue;
       const tolerance = context.toleranceAt(last.order) + ON_TIME;
-      const due = context.newestDue(feed, context.serviceClock(moment) - tolerance);
+      const untold = context.untoldAt(last.order);
+      const due = context.newestDue(feed, context.serviceClock(moment) - tolerance, untold);
       if (due === undefined || context.serviceClock(last.received) + tolerance >= due.at) continue;
       if (!context.knowsTime(last.order)) continue;
       // A slot that a look has run past is skipped.
       if (due.at <= context.serviceClock(from)) continue;
       const known = context.serviceClock(moment) - context.toleranceAt(last.order);
-      if (known - context.untoldAt(last.order) <= due.at + PATIENCE) continue;
+      if (known - untold <= due.at + PATIENCE) continue;
       if (!context.isTrusted(good.find((look) => look.received >= moment)?.order ?? last.order + 1)) continue;
       context.breach(
         6,
