@@ -29,6 +29,8 @@ const LONGEST_HINT = 3_600_000;
 /** After failures the next request comes within a minute, as the documents say; what a 429 asks for may come on top, ms. */
 const LONGEST_WAIT = 60_000;
 const LONGEST_RETRY_AFTER = 8_000;
+/** A poll that is due so shortly before a closing, ms, and what is not told of the time, may be one with it, as promise 11 says. */
+const TOGETHER = 100;
 
 export const MONITORS: Readonly<Record<string, Monitor>> = {
   lives: watchLives,
@@ -120,15 +122,7 @@ function contextOf(log: RunLog, notes: Pick<Context, "breach" | "compared">): Co
     untoldAt: (order) => time.untoldAt(order),
     graceOf: ({ period }) => recovery + period,
     sniperGrace: (every) => recovery + every,
-    newestDue: (feed, serviceNow) => {
-      const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
-      const { settle } = feed;
-      // The last instant at which an interval was over and settled, and the one before.
-      const close = intervals.start(serviceNow - settle) + settle;
-      if (feed.every === "close") return { at: intervals.shift(close - settle, -1) + settle };
-      const slots = slotsAbout(feed, serviceNow).filter((slot) => slot <= serviceNow);
-      return slots.length < 2 ? undefined : { at: slots.at(-2)! };
-    },
+    newestDue,
     changeableFrom: (feed, serviceNow) => {
       const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
       return intervals.shift(intervals.start(serviceNow), -feed.revisionWindow);
@@ -192,6 +186,26 @@ class Memories {
 
 function seriesOf({ pairAddress, timeframe, currency }: SeriesName): string {
   return `${pairAddress} ${timeframe} ${currency}`;
+}
+
+/** The newest poll that was due so long ago that the next one is due, too; `untold` of the time, ms. */
+export function newestDue(
+  feed: FeedPlan,
+  serviceNow: number,
+  untold: number,
+): { readonly at: number } | undefined {
+  const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
+  const { settle } = feed;
+  // The last instant at which an interval was over and settled, and the one before.
+  const close = intervals.start(serviceNow - settle) + settle;
+  if (feed.every === "close") return { at: intervals.shift(close - settle, -1) + settle };
+  const isClose = (slot: number) => intervals.start(slot - settle) === slot - settle;
+  const isWithClose = (slot: number, next = Number.POSITIVE_INFINITY) =>
+    next - slot <= TOGETHER + untold && isClose(next);
+  const slots = slotsAbout(feed, serviceNow)
+    .filter((slot, at, all) => !isWithClose(slot, all[at + 1]))
+    .filter((slot) => slot <= serviceNow);
+  return slots.length < 2 ? undefined : { at: slots.at(-2)! };
 }
 
 /** The instants about another one at which a poll is due, ascending. */

@@ -416,7 +416,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "looks for candles of a silent pair with every poll",
     file: "candles/read/pages.ts",
-    find: "Math.abs(page.at - at) < Math.min(pause, most)) return undefined;",
+    find: "Math.abs(page.at - at) < pause) return undefined;",
     replace: "pause < 0) return undefined;",
     seeds: [7, 14],
   },

@@ -99,7 +99,9 @@ export function byAnotherClock(rules: CandleRules, book: CandleBook, { at, epoch
   const hasRunAhead = book.finalUntil > intervals.start(at);
   const finalAtMost = hasRunAhead ? certainUntil : Math.max(window, certainUntil);
   const coveredAtMost = Math.min(settledUntil(rules, at), hasRunAhead ? certainUntil : Infinity);
-  const coveredUntil = Math.min(book.coveredUntil, coveredAtMost);
+  const finalUntil = Math.min(book.finalUntil, frames.start(finalAtMost));
+  // What is covered begins with what is not final, or there would be a hole before it.
+  const coveredUntil = finalUntil < coveredFrom ? finalUntil : Math.min(book.coveredUntil, coveredAtMost);
   return {
     ...book,
     entries: book.entries.flatMap(({ candle, status, revision }) =>
@@ -107,7 +109,7 @@ export function byAnotherClock(rules: CandleRules, book: CandleBook, { at, epoch
     ),
     lacking: NONE_LACKING,
     silence: undefined,
-    finalUntil: Math.min(book.finalUntil, frames.start(finalAtMost)),
+    finalUntil,
     coveredEarlier: withoutSpan(book.coveredEarlier, { from: coveredUntil, to: Infinity }),
     coveredFrom: Math.min(coveredFrom, coveredUntil),
     coveredUntil,

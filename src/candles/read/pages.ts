@@ -50,7 +50,8 @@ export class SeriesPages {
   readonly #core: ClientCore;
   readonly #series: Series<Timeframe>;
   readonly #intervals: Intervals;
-  #searched = { at: -Infinity, pause: 0 };
+  /** What has shown candles does not wait for the pause of a search from before that. */
+  readonly #searched = { known: { at: -Infinity, pause: 0 }, unknown: { at: -Infinity, pause: 0 } };
 
   constructor(core: ClientCore, series: Series<Timeframe>, intervals: Intervals) {
     this.#core = core;
@@ -76,9 +77,10 @@ export class SeriesPages {
   /** A range that starts before the pair's creation can come back empty although it holds candles. */
   async #search(wanted: Wanted, page: Page, options: ReadOptions): Promise<Page | undefined> {
     const isKnown = wanted.anchors.length > 0;
-    const [least, most] = SEARCH_PAUSE[isKnown ? "known" : "unknown"];
-    const { at, pause } = this.#searched;
-    if (Math.abs(page.at - at) < Math.min(pause, most)) return undefined;
+    const kind = isKnown ? "known" : "unknown";
+    const [least, most] = SEARCH_PAUSE[kind];
+    const { at, pause } = this.#searched[kind];
+    if (Math.abs(page.at - at) < pause) return undefined;
     const start = this.#startOf(wanted);
     const until = Math.max(page.to, wanted.searchUntil ?? page.to, wanted.anchors.at(-1) ?? page.to);
     // Nothing has happened yet in what is still to come.
@@ -94,7 +96,7 @@ export class SeriesPages {
     if (bornAt !== undefined && page.to <= bornAt) return { ...page, bornAt };
     // Nothing was sought where the report has told that no start as late as this one hides anything.
     if (!this.beginning.isReached(start))
-      this.#searched = { at: page.at, pause: Math.min(Math.max(least, 2 * pause), most) };
+      this.#searched[kind] = { at: page.at, pause: Math.min(Math.max(least, 2 * pause), most) };
     return this.#startOf(wanted) === start ? undefined : this.ask(wanted, options);
   }
 

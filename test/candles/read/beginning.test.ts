@@ -75,6 +75,16 @@ describe("a range that starts before the pair's creation", () => {
     expect(shop.asked.pages - pages).toBeLessThanOrEqual(5);
   });
 
+  it("is found, though it was searched for in vain before any candle had shown", async () => {
+    const times = run(4_000, 50, 20);
+    for (const network of ["mainnet", "devnet"] as const)
+      for (const silent of [110, 300, 900]) {
+        const habits: Habits = { times, strictBefore: minute(4_000), createdAt: null, series: { network } };
+        const { got } = await lastOf(habits, 100, minute(5_000 + silent));
+        expect(got).toEqual(times);
+      }
+  });
+
   it("that is silent to the end is empty", async () => {
     const { got, asked } = await partsOf({ times: [], createdAt: null }, minute(0), minute(500));
     expect([got, asked.reports]).toEqual([[], 1]);

@@ -195,6 +195,21 @@ describe("the service's clock", () => {
     ]);
   });
 
+  it.each([
+    [-2, 0],
+    [-1, 1],
+    [0, 2],
+  ])("that goes back behind what is covered leaves no hole: to minute %d", (from, minute) => {
+    for (const begins of [-5, 0]) {
+      const seen = observe({}, []);
+      seen.see(2, 1, { 2: 1 });
+      expect(seen.covered).toEqual([0, 2]);
+      seen.see(minute, 30, { [minute]: 1 }, { epoch: 1, range: [begins, 100] });
+      seen.see(minute, 40, { [minute]: 1 }, { epoch: 1, range: [-5, 100] });
+      expect([seen.finalUntil, seen.covered]).toEqual([from, [from, minute]]);
+    }
+  });
+
   it("goes back only with an answer of which it is known when it was made", () => {
     const seen = observe();
     seen.see(8, 1, { 4: 1, 8: 1 });

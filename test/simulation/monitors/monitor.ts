@@ -38,8 +38,11 @@ export interface Context {
   /** How long after the end of all trouble a feed may need until it is well again, ms. */
   graceOf(feed: FeedPlan): number;
   sniperGrace(every: number): number;
-  /** The newest poll that was due so long ago that the next one is due too, by the service's clock. */
-  newestDue(feed: FeedPlan, serviceNow: number): { readonly at: number } | undefined;
+  /**
+   * The newest poll that was due so long ago that the next one is due too, by the service's clock. One that is due just before
+   * an interval closes, nearer than `untold` of the time, ms, and a tenth of a second, is the same as the closing one.
+   */
+  newestDue(feed: FeedPlan, serviceNow: number, untold: number): { readonly at: number } | undefined;
   /** The oldest interval that may change at an instant of the service's clock. */
   changeableFrom(feed: FeedPlan, serviceNow: number): number;
   /** The start of the interval before which there are no swaps. */

@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import type { FeedStatus } from "../../../src/index.js";
+import { newestDue } from "../check.js";
 import type { Exchange } from "../exchanges.js";
 import type { FeedPlan } from "../plan.js";
 import type { Look } from "../reads.js";
@@ -40,6 +41,8 @@ interface Case {
   readonly state?: FeedStatus["state"];
   readonly looks?: readonly Partial<Look>[];
   readonly isThrottled?: Context["isThrottled"];
+  /** Of which error it tells while it is not live. */
+  readonly lastError?: string;
   /** A poll that is due, ms after the start. */
   readonly due?: number;
   /** What is not told of the time, ms. */
@@ -60,6 +63,7 @@ async function breachesOf({
   state = "stalled",
   looks = [],
   isThrottled = () => false,
+  lastError,
   due,
   untold = 0,
   lag = 0,
@@ -68,6 +72,10 @@ async function breachesOf({
   const breaches: string[] = [];
   const stalledAt = START + CALM + from;
   const seen = (at: number, state: FeedStatus["state"]) => ({ at, order: 0, value: { state, failures: 0 } });
+  const unwell = (at: number) =>
+    lastError === undefined
+      ? seen(at, state)
+      : { at, order: 0, value: { state, failures: 1, lastError: { name: lastError } } };
   const lost = (at: number, number: number) => ({
     ...seen(START + at, "starting"),
     value: { state: "starting" as const, failures: number + 1, lastError: { status: 404 } },
@@ -75,7 +83,7 @@ async function breachesOf({
   const begins = [...[seen(START, "starting"), ...(missed ?? []).map(lost)], seen(WELL + stalledFor, "live")];
   const statuses = state === "starting" ? begins : [seen(START, "starting"), seen(START + 1_000, "live")];
   for (let flap = state === "starting" ? flaps : 0; flap < flaps; flap += 1) {
-    statuses.push(seen(stalledAt + flap * 60_000, state));
+    statuses.push(unwell(stalledAt + flap * 60_000));
     if (end === "live") statuses.push(seen(stalledAt + flap * 60_000 + stalledFor, "live"));
   }
   const left = statuses.at(-1)!.at + (end === "live" ? 1_000 : stalledFor);
@@ -253,6 +261,12 @@ it("wants no status that stays live after a poll whose last attempt has failed",
   expect(
     await breachesOf({ stalledFor: 1, end: "live", told: [{ ...failed, attempt: 3 }], isThrottled }),
   ).toEqual([]);
+  // It asks again after a second: where a quota leaves it no unit, it says so by then.
+  const late = { ...failed, attempt: 3, received: START + CALM + 59_000 };
+  const isSpent = { stalledFor: 1, end: "live", told: [late] } as const;
+  expect(await breachesOf({ ...isSpent, lastError: "QuotaExceededError" })).toEqual([]);
+  expect(await breachesOf({ ...isSpent, lastError: "ContractError" })).toEqual(stays);
+  expect(await breachesOf({ ...isSpent, from: 60_200, lastError: "QuotaExceededError" })).toEqual(stays);
 });
 
 it("wants a status to stall two seconds after a poll was due, and what Dates do not tell of the time", async () => {
@@ -278,6 +292,16 @@ it("wants a status to stall two seconds after a poll was due, and what Dates do 
   expect((await stallsAfter(2_001, 0)).join()).toContain(isLive);
   expect(await stallsAfter(2_100, 100)).toEqual([]);
   expect((await stallsAfter(2_101, 100)).join()).toContain(isLive);
+});
+
+it("takes a poll that is due just before an interval closes for the one at its end", () => {
+  const dueAt = (ms: number, untold: number) => newestDue(FEED, START + 60_000 + ms, untold)!.at - START;
+  expect(dueAt(0, 99)).toBe(59_800);
+  expect(dueAt(29_899, 99)).toBe(59_800);
+  expect(dueAt(29_900, 99)).toBe(60_000);
+  expect(dueAt(0, 100)).toBe(0 + 29_900);
+  expect(dueAt(29_899, 100)).toBe(29_900);
+  expect(dueAt(29_900, 100)).toBe(60_000);
 });
 
 it("lets a status wait for a report that others have had, while it says that there is none", async () => {

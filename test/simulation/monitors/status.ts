@@ -227,13 +227,14 @@ function checkLiveness(log: RunLog, stay: StayLog, feed: FeedPlan, context: Cont
       )
         continue;
       const tolerance = context.toleranceAt(last.order) + ON_TIME;
-      const due = context.newestDue(feed, context.serviceClock(moment) - tolerance);
+      const untold = context.untoldAt(last.order);
+      const due = context.newestDue(feed, context.serviceClock(moment) - tolerance, untold);
       if (due === undefined || context.serviceClock(last.received) + tolerance >= due.at) continue;
       if (!context.knowsTime(last.order)) continue;
       // A slot that a look has run past is skipped.
       if (due.at <= context.serviceClock(from)) continue;
       const known = context.serviceClock(moment) - context.toleranceAt(last.order);
-      if (known - context.untoldAt(last.order) <= due.at + PATIENCE) continue;
+      if (known - untold <= due.at + PATIENCE) continue;
       if (!context.isTrusted(good.find((look) => look.received >= moment)?.order ?? last.order + 1)) continue;
       context.breach(
         6,
@@ -263,6 +264,8 @@ function checkFailures({ told, plan }: RunLog, stay: StayLog, feed: FeedPlan, co
     if (next !== undefined && next.sent - received <= SAME_SLOT) continue;
     // What the client's rate limit holds back is the same slot's still, and no poll has failed.
     if (context.isThrottled(received + SAME_SLOT)) continue;
+    // Where a quota has no unit left for that, the status says so instead.
+    if (isSpentWithin(stay, received, received + SAME_SLOT)) continue;
     const until = next?.received ?? stay.left ?? received;
     const stays = live.find((time) => time.from <= received && time.until > received && received < until);
     if (stays === undefined) continue;
@@ -273,6 +276,13 @@ function checkFailures({ told, plan }: RunLog, stay: StayLog, feed: FeedPlan, co
     );
     return;
   }
+}
+
+/** Whether a status comes to say within a stretch that a quota is spent. */
+function isSpentWithin({ statuses }: StayLog, from: number, until: number): boolean {
+  return statuses.some(
+    ({ at, value }) => at >= from && at <= until && value.lastError?.name === "QuotaExceededError",
+  );
 }
 
 /** The stretches in which a status is live. */
