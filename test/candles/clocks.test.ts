@@ -129,6 +129,35 @@ describe.each([0, 400, 1_000])("machines that first show at a closing, settled a
   });
 });
 
+describe.each([0, 400, 1_000])("machines that first show at a closing, settled after %i ms", (settle) => {
+  const pairs = [-400, -900].flatMap((behind) => [-400, -900].map((other) => [behind, other] as const));
+  const sequences = pairs.flatMap(([behind, other]) => [
+    [behind, 900, other],
+    [behind, 1_400, other],
+  ]);
+
+  it.each([...sequences, [-1_400, 1_400, -1_400], [1_400, -1_400, -1_400]])(
+    "stall no feed whose poll has not failed: ahead by %i, then %i, then %i ms",
+    async (...skews) => {
+      const world = new World({ start: at("12:00:10.3"), hasDate: true });
+      world.swapsEvery(20_000, at("11:59:00"), at("13:00:00"));
+      const stalled: FeedStatus[] = [];
+      watchFeedStatus(world.client, { ...MINUTES, settle, every: "close" }).subscribe((status) => {
+        if (status.state === "stalled") stalled.push(status);
+      });
+      let turn = 0;
+      world.interfere = async (_asked, answer) => {
+        const served = await answer();
+        const skew = world.clock.now() < at("12:03:50") ? 0 : (skews[turn++] ?? 0);
+        return withHeaders(served, { date: new Date(world.clock.now() + skew).toUTCString() });
+      };
+      await world.clock.advanceTo(at("12:07:00"));
+      expect(turn).toBeGreaterThanOrEqual(3);
+      expect(stalled.filter(({ failures }) => failures === 0)).toEqual([]);
+    },
+  );
+});
+
 describe.each([3_000, 20_000])("a cache that keeps answers for %i ms", (keeps) => {
   const cache =
     (tellsAge: boolean) =>

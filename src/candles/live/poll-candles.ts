@@ -206,7 +206,10 @@ class LiveCandles {
       observedAt: page.at,
       again: pauseFor(doubt),
       isMore,
-      currentAt: !page.isUnfinished && isCurrent(this.#rules, book) ? book.observedAt : undefined,
+      // An answer of which nobody knew when it was made may have told a later time than there was.
+      currentAt: page.isUnfinished
+        ? undefined
+        : [book.observedAt, page.at].find((instant) => isCurrent(this.#rules, book, instant)),
       error: doubt === "rows" || doubt === "anchors" ? notWhole(page) : page.refusal,
       hasCandle: this.#hasShown,
     };

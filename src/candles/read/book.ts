@@ -84,9 +84,9 @@ export function withoutAnchors(book: CandleBook): CandleBook {
   return { ...book, anchors: [], lacking: NONE_LACKING, coveredFrom: Math.min(finalUntil, coveredUntil) };
 }
 
-/** Whether the last answer tells of all intervals that had settled by then. A silence counts before it is confirmed, too. */
-export function isCurrent(rules: CandleRules, { coveredUntil, observedAt, silence }: CandleBook): boolean {
-  return Math.max(coveredUntil, silence?.until ?? coveredUntil) >= settledUntil(rules, observedAt);
+/** Whether all intervals are told of that had settled by an instant. A silence counts before it is confirmed, too. */
+export function isCurrent(rules: CandleRules, { coveredUntil, silence }: CandleBook, at: number): boolean {
+  return Math.max(coveredUntil, silence?.until ?? coveredUntil) >= settledUntil(rules, at);
 }
 
 /** The book by another clock. If the old one ran ahead, some intervals that it called final are not over. */
