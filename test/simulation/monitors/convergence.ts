@@ -8,6 +8,7 @@ import { candlesAt, isTrue } from "../truth.js";
 import { endOf, Past, SETTLES } from "./convergence-past.js";
 import {
   APART,
+  BESIDE,
   isClean,
   isPassedOver,
   NEWEST_END,
@@ -24,8 +25,6 @@ import type { Context, Monitor } from "./monitor.js";
 const ASKS = 4;
 /** How much later than its slot an answer may come, ms. */
 const LATE = 10_000;
-/** What a lie said, or the clock before it was set, counts as that of a machine that is behind by so much at most, ms. */
-const BESIDE = 2_500;
 /** In good health all of a history is there after so long, ms. */
 const HISTORY = 60_000;
 /** So many instants of a stay are looked at, its last one among them. */

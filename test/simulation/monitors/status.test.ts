@@ -47,6 +47,8 @@ interface Case {
   readonly due?: number;
   /** What is not told of the time, ms. */
   readonly untold?: number;
+  /** Whether the clock before it was set may be taken for that of another machine. */
+  readonly hasGhost?: boolean;
   /** How far one of two machines lags, ms. */
   readonly lag?: number;
   /** It is that of a report that it waits for; when answers say that there is none, ms after the start. */
@@ -66,6 +68,7 @@ async function breachesOf({
   lastError,
   due,
   untold = 0,
+  hasGhost = false,
   lag = 0,
   missed,
 }: Case): Promise<string[]> {
@@ -124,6 +127,7 @@ async function breachesOf({
     isThrottled,
     newestDue: () => (due === undefined ? undefined : { at: START + due }),
     untoldAt: () => untold,
+    mayBeMachine: () => hasGhost,
     isTrusted: () => true,
     knowsTime: () => true,
     sleptWithin: () => false,
@@ -278,13 +282,14 @@ it("wants a status to stall two seconds after a poll was due, and what Dates do 
     rows: new Map(),
     broken: new Set(),
   }));
-  const stallsAfter = (ms: number, untold: number) =>
+  const stallsAfter = (ms: number, untold: number, hasGhost = false) =>
     breachesOf({
       stalledFor: 1,
       end: "left",
       from: due - CALM + ms,
       due,
       untold,
+      hasGhost,
       looks: looks as unknown as readonly Partial<Look>[],
     });
   const isLive = "6: status 1 of 1min is live, but the poll due";
@@ -292,6 +297,8 @@ it("wants a status to stall two seconds after a poll was due, and what Dates do 
   expect((await stallsAfter(2_001, 0)).join()).toContain(isLive);
   expect(await stallsAfter(2_100, 100)).toEqual([]);
   expect((await stallsAfter(2_101, 100)).join()).toContain(isLive);
+  expect(await stallsAfter(4_600, 100, true)).toEqual([]);
+  expect((await stallsAfter(4_601, 100, true)).join()).toContain(isLive);
 });
 
 it("takes a poll that is due just before an interval closes for the one at its end", () => {

@@ -7,7 +7,7 @@ import { askedBy, asksFor, covers, isUnreadable, type Look } from "../reads.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
 import { isAnotherAnswer } from "./deletion.js";
-import { APART, lackAt, lacksNewestEnd, NEWEST_END } from "./evidence.js";
+import { APART, BESIDE, lackAt, lacksNewestEnd, NEWEST_END } from "./evidence.js";
 import { affordsPolls, recoveryOf, roundTrip } from "./health.js";
 import { foundAt, pauseAfter, pollKeyOf, waits } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";
@@ -227,7 +227,7 @@ function checkLiveness(log: RunLog, stay: StayLog, feed: FeedPlan, context: Cont
       )
         continue;
       const tolerance = context.toleranceAt(last.order) + ON_TIME;
-      const untold = context.untoldAt(last.order);
+      const untold = context.untoldAt(last.order) + (context.mayBeMachine(last.order) ? BESIDE : 0);
       const due = context.newestDue(feed, context.serviceClock(moment) - tolerance, untold);
       if (due === undefined || context.serviceClock(last.received) + tolerance >= due.at) continue;
       if (!context.knowsTime(last.order)) continue;
