@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Exchange } from "../exchanges.js";
-import type { RunLog } from "../run-log.js";
-import { foundAt, watchMissing } from "./missing.js";
+import type { RunLog, StayLog } from "../run-log.js";
+import { foundAt, waitsUntil, watchMissing } from "./missing.js";
 import type { Context } from "./monitor.js";
 
 const START = Date.UTC(2024, 0, 1);
@@ -59,6 +59,21 @@ describe("a pair that is not known", () => {
       "candles 0 gives up after 2 answers",
     ]);
   });
+});
+
+it("lets who waits for a report wait as long as they have waited already, whatever others are told", () => {
+  const report = (minute: number, isGood = false) =>
+    ({
+      url: "http://localhost/token/devnet/pairs/pair/snipers",
+      ...{ priority: "refresh", status: isGood ? 200 : 404, received: minute * 60_000 },
+      told: { order: minute, isGood, error: undefined },
+    }) as unknown as Exchange;
+  const plan = { kind: "snipers", options: { pairAddress: "pair", whenMissing: "wait" } };
+  const stay = { plan, joinedOrder: 1 } as unknown as StayLog;
+  const until = (...told: Exchange[]) => waitsUntil({ told } as unknown as RunLog, stay) / 60_000;
+  expect(until(report(1, true))).toBe(Number.NEGATIVE_INFINITY);
+  expect(until(report(0), report(1))).toBe(2);
+  expect(until(report(1), report(2), report(4), report(5, true))).toBe(8);
 });
 
 /** What is said of a stream that ends for want of a pair at `at`. */

@@ -115,6 +115,15 @@ export function pauseAfter(missedFor: number): number {
   return Math.min(PAUSE.last, missedFor + PAUSE.first);
 }
 
+/** Until when who waits may wait after the last answer that shows no such pair, whatever others are told meanwhile. */
+export function waitsUntil(log: RunLog, stay: StayLog): number {
+  const lost = answersTo(log, pollKeyOf(stay)!).filter(
+    (answer) => answer.told!.order >= stay.joinedOrder && isLost(answer),
+  );
+  const [first, last] = [lost[0]?.received, lost.at(-1)?.received];
+  return last === undefined ? Number.NEGATIVE_INFINITY : last + pauseAfter(last - first!);
+}
+
 /** When a feed was there for the first time after its pair had not been known, the last time; the run's clock. */
 export function foundAt(log: RunLog, key: string): number {
   let found = Number.NEGATIVE_INFINITY;
@@ -191,7 +200,7 @@ function isShared(key: string): boolean {
 }
 
 /** Answers to a poll that the client has told of, histories aside. */
-function answersTo({ told }: RunLog, key: string): Exchange[] {
+export function answersTo({ told }: RunLog, key: string): Exchange[] {
   return told.filter(({ url, priority }) => {
     const { kind, series } = askedBy(url);
     return series === key && (kind === "snipers" || priority !== "history");

@@ -15,7 +15,7 @@ import type { RunLog, StayLog } from "../run-log.js";
 import { isAlike, snipersAt } from "../truth.js";
 import { APART } from "./evidence.js";
 import { sniperStretch } from "./health.js";
-import { waits } from "./missing.js";
+import { waits, waitsUntil } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";
 
 type SniperPlan = Extract<StayLog["plan"], { kind: "snipers" | "sniper-status" }>;
@@ -243,9 +243,11 @@ class Follower {
     const { timeout = 10_000, quota } = plan.world.client;
     const { every = 60_000 } = this.#plan.options;
     if (left === undefined) return;
-    // Who waits for a pair that is not known asks ever more seldom.
+    // Who waits for a pair that is not known asks ever more seldom. Others may have its report meanwhile.
     const first = this.#reports.find(({ order }) => order >= joinedOrder);
-    const since = waits(this.#stay) ? (first?.received ?? left) : joined;
+    const since = waits(this.#stay)
+      ? Math.max(first?.received ?? left, waitsUntil(this.#log, this.#stay))
+      : joined;
     const calm = Math.max(plan.world.start + plan.healthyFrom, since);
     const bound = every * sniperStretch(this.#log) + timeout + LONGEST_WAIT + (quota?.per ?? 0);
     const read = this.#reports.map(({ received }) => received).filter((received) => received >= calm);
