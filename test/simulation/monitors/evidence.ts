@@ -1,6 +1,7 @@
 import type { Candle } from "../../../src/index.js";
 import type { Intervals } from "../calendar.js";
 import { asksFor, covers, isSameCandle, isUnreadable, type Look, lacksOlder } from "../reads.js";
+import type { RunLog } from "../run-log.js";
 
 /** Two answers are two only if the service made them so far apart, ms. */
 export const APART = 1_000;
@@ -20,6 +21,11 @@ export function isClean(look: Look): boolean {
   const isReadable = look.broken.size === 0 && !look.hasUnidentifiedRow;
   const isStruck = look.faults.some((kind) => !HARMLESS.includes(kind));
   return isReadable && !isStruck && !look.isTimeDoubtful && look.old < FRESH;
+}
+
+/** How old a copy is by more than a cache tells, within the second of its `Date`, ms. */
+export function hiddenAgeOf({ old, answeredAt }: Look, { plan: { world } }: RunLog): number {
+  return world.cache?.tellsAge === false ? Math.min(old, 999 - (answeredAt % 1_000)) : 0;
 }
 
 /** A look that a subscriber may be held to. */

@@ -38,7 +38,7 @@ async function breachesWith(log: object, look: object, context: Partial<Context>
     toleranceAt: () => 0,
     clockWasSet: () => false,
   };
-  const whole = { told: [], activities: [], ...log } as unknown as RunLog;
+  const whole = { told: [], activities: [], plan: { world: {} }, ...log } as unknown as RunLog;
   await watchLives(whole, { ...certain, ...context } as Context);
   return breaches;
 }
@@ -119,4 +119,21 @@ it("wants no history after what a poll has told, which comes at the instant of i
   };
   expect(await toldAfter(0)).toContain("5: is history, after what is not");
   expect(await toldAfter(1)).not.toContain("5: is history, after what is not");
+});
+
+it("takes a copy whose age a cache hides for a new answer, in what may be filled", async () => {
+  const filled = (old: number, tellsAge: boolean) => {
+    const candle = candleOf(at(10), 0);
+    const value = { type: "new", candle, status: "closed", revision: 0, observedAt: at(11) + 500 };
+    const feed = { ...FEED, settle: 250 } as FeedPlan;
+    const plan = { kind: "candles", feed, options: { fillGaps: true } };
+    const events = [{ at: at(11) + 500, order: 1, value: { ...value, series: SERIES } }];
+    const stay = { id: 1, plan, joined: at(10.5), joinedOrder: 0, events };
+    const log = { stays: [stay], plan: { world: { cache: { tellsAge } } } };
+    return breachesWith(log, { ...lookAt(at(11) + 235, candle, false), old });
+  };
+  const isUnknown = "6: fills what is not known to be empty";
+  expect(await filled(293, false)).not.toContain(isUnknown);
+  expect(await filled(14, false)).toContain(isUnknown);
+  expect(await filled(293, true)).toContain(isUnknown);
 });

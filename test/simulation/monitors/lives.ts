@@ -4,6 +4,7 @@ import { isOfPast } from "../past.js";
 import type { FeedPlan } from "../plan.js";
 import { covers, isSameCandle, type Look } from "../reads.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
+import { hiddenAgeOf } from "./evidence.js";
 import { isFlat } from "./filling.js";
 import type { Monitor } from "./monitor.js";
 
@@ -145,7 +146,7 @@ function followStay(log: RunLog, stay: StayLog, context: Parameters<Monitor>[1])
           look.order <= order &&
           covers(look, timestamp) &&
           !look.rows.has(timestamp) &&
-          look.answeredAt + context.clockTolerance >= end + settle,
+          look.answeredAt + hiddenAgeOf(look, log) + context.clockTolerance >= end + settle,
       );
       if (!isCovered) breach(6, "fills what is not known to be empty");
     }

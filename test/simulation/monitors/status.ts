@@ -7,7 +7,7 @@ import { askedBy, asksFor, covers, isUnreadable, type Look } from "../reads.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
 import { isAnotherAnswer } from "./deletion.js";
-import { APART, BESIDE, lackAt, lacksNewestEnd, NEWEST_END } from "./evidence.js";
+import { APART, BESIDE, hiddenAgeOf, lackAt, lacksNewestEnd, NEWEST_END } from "./evidence.js";
 import { affordsPolls, recoveryOf, roundTrip } from "./health.js";
 import { foundAt, pauseAfter, pollKeyOf, waits } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";
@@ -349,11 +349,6 @@ function checkCoverage(stay: StayLog, feed: FeedPlan, log: RunLog, context: Cont
     if (lost !== undefined)
       breach(`${new Date(lost).toISOString()}, whose candle it could know to be lacking`);
   }
-}
-
-/** How old a copy is by more than a cache tells, within the second of its `Date`, ms. */
-function hiddenAgeOf({ old, answeredAt }: Look, { plan: { world } }: RunLog): number {
-  return world.cache?.tellsAge === false ? Math.min(old, 999 - (answeredAt % 1_000)) : 0;
 }
 
 /** The first candle that the service had, and that answers lack in such a way that it shows. */
