@@ -200,7 +200,7 @@ function isShared(key: string): boolean {
 }
 
 /** Answers to a poll that the client has told of, histories aside. */
-export function answersTo({ told }: RunLog, key: string): Exchange[] {
+function answersTo({ told }: RunLog, key: string): Exchange[] {
   return told.filter(({ url, priority }) => {
     const { kind, series } = askedBy(url);
     return series === key && (kind === "snipers" || priority !== "history");
