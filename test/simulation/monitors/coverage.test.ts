@@ -67,6 +67,12 @@ it("misses an interval that was not read, however deep in what is covered", asyn
   ]);
 });
 
+it("takes a row that cannot be read for one of its own interval alone, where a week may begin on two days", async () => {
+  const withBroken = (broken: number) => ({ ...lookAt(BACK, 0), broken: new Set([broken]) }) as Look;
+  expect(await breachesOf([withBroken(START - 5.5 * MINUTE)])).toEqual([]);
+  expect(await breachesOf([withBroken(START - 5 * MINUTE)])).toHaveLength(1);
+});
+
 it("takes a copy whose age a cache hides for a new answer within the second of its Date, and no longer", async () => {
   const breaches = (answeredAt: number, old: number, tellsAge: boolean) => {
     const copy = { ...lookAt(BACK, 0), answeredAt: START + answeredAt, old };

@@ -335,7 +335,10 @@ function checkCoverage(stay: StayLog, feed: FeedPlan, log: RunLog, context: Cont
     });
     let unread: readonly Span[] = [{ from: Math.max(added.from, bornAt), to: added.to }];
     for (const { look, span } of reads) {
-      const broken = [...look.broken].filter((timestamp) => covers(look, timestamp));
+      // A week may begin on two days, and a look names both.
+      const isOwn = (timestamp: number) =>
+        intervals.start(timestamp) === timestamp && covers(look, timestamp);
+      const broken = [...look.broken].filter(isOwn);
       const whole = broken.reduce<readonly Span[]>(
         (spans, timestamp) => withoutSpan(spans, { from: timestamp, to: intervals.end(timestamp) }),
         [span],
