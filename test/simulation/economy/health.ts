@@ -5,7 +5,7 @@ import { serviceClockOf } from "../service-time.js";
 import { followsAtOnce, isProbe, readOf, Shown } from "./answers.js";
 import { requestsOf } from "./asked.js";
 import { LEARNING } from "./polls.js";
-import { isWithin, slotsWithin, spansOf } from "./spans.js";
+import { driftsIn, isWithin, slotsWithin, spansOf } from "./spans.js";
 
 /** Over fewer closings one request more would weigh too much. */
 const LEAST = 10;
@@ -16,8 +16,8 @@ export interface Health {
   readonly closings: number;
   /** All but those after answers that lacked a candle, and after the first ones of another machine, by which the time is learned anew. */
   readonly requests: number;
-  /** How far the service's clock and the client's have drifted apart meanwhile, in ms. */
-  readonly drifted: number;
+  /** How often one may be asked for twice, as clocks drift. */
+  readonly drifts: number;
   readonly until: number;
 }
 
@@ -53,8 +53,8 @@ export function healthOf(log: RunLog): readonly Health[] {
         const isLearned = exchange.ahead === before.ahead || !followsAtOnce(next, exchange);
         return isLearned || learning-- <= 0;
       }).length;
-      const drifted = Math.abs(log.plan.world.drift) * (stretch.until - stretch.from);
-      list.push({ feed, closings, requests: taken, drifted, until: clock.until(stretch.until) });
+      const drifts = driftsIn(log, stretch);
+      list.push({ feed, closings, requests: taken, drifts, until: clock.until(stretch.until) });
     }
   }
   return list;

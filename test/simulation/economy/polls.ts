@@ -24,7 +24,7 @@ import {
 import { coveredAt } from "./covered.js";
 import { allowRetries, hasWaited } from "./failures.js";
 import { Search } from "./search.js";
-import { awakeSlots, isWithin, type Span, slotsWithin, spansOf } from "./spans.js";
+import { awakeSlots, driftsIn, isWithin, type Span, slotsWithin, spansOf } from "./spans.js";
 import { EARLIEST, pageSizeOf } from "./walks.js";
 
 /** Closings that may be asked for once more until the service's clock is known. */
@@ -54,6 +54,7 @@ export async function allowPolls(
     const due = slotsWithin(feed, span);
     const slots = awakeSlots(log, due);
     account.allow("slot", slots);
+    account.allow("again", Math.floor(driftsIn(log, span)));
     // Whoever learns that the service's clock has jumped asks what is due by then.
     const begun = 1 + jumpsIn(log, span);
     account.allow("join", begun);

@@ -50,6 +50,14 @@ export function slotsWithin({ series, weekStart, every, settle }: FeedPlan, { fr
   return [...slots].sort((a, b) => a - b);
 }
 
+/** Each time clocks have drifted apart by so much, in ms, a closing may be asked for too early. */
+const DRIFT = 20;
+
+/** How often a closing may be asked for twice meanwhile, as promise 9 says. */
+export function driftsIn({ plan }: RunLog, { from, until }: Span): number {
+  return (Math.abs(plan.world.drift) * (until - from)) / DRIFT;
+}
+
 /** How many polls slots take: those that fall into a sleep of the process take one, when it wakes. */
 export function awakeSlots({ plan }: RunLog, slots: readonly number[]): number {
   const clock = serviceClockOf(plan.world);

@@ -6,8 +6,6 @@ import type { Monitor } from "./monitor.js";
 const UNNOTICED = { requests: 2, share: 0.05 };
 /** What a closed candle may cost in good health, in requests. */
 const MOST_A_CLOSING = 1.05;
-/** Each time clocks have drifted apart by so much, in ms, a closing may be asked for too early. */
-const DRIFT = 20;
 
 /** Promise 9: no more requests than a careful client needs, and in good health one a closed candle. */
 export const watchEconomy: Monitor = async (log, context) => {
@@ -15,9 +13,9 @@ export const watchEconomy: Monitor = async (log, context) => {
     const spare = Math.max(UNNOTICED.requests, UNNOTICED.share * account.most);
     if (account.sent > account.most + spare) context.breach(9, `sends ${account}`, account.lastSent);
   }
-  for (const { feed, closings, requests, drifted, until } of healthOf(log)) {
+  for (const { feed, closings, requests, drifts, until } of healthOf(log)) {
     // Of a few closings one may be asked for twice.
-    if (requests <= Math.max(MOST_A_CLOSING * closings, closings + 1) + drifted / DRIFT) continue;
+    if (requests <= Math.max(MOST_A_CLOSING * closings, closings + 1) + drifts) continue;
     context.breach(
       9,
       `sends ${requests} requests for ${closings} closings of ${feed.series.timeframe}`,

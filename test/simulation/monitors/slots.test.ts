@@ -1,4 +1,6 @@
 import { expect, it } from "vitest";
+import { driftsIn } from "../economy/spans.js";
+import type { RunLog } from "../run-log.js";
 import { followsPoll, leastOf, searchOf, slackOf } from "./slots.js";
 
 it("wants a poll for each slot that comes once the one before is surely answered", () => {
@@ -40,4 +42,12 @@ it("wants no slot for what looks for the beginning of a pair, or again at what w
   expect(followsPoll(look(9_000, 2), [])).toBe(true);
   expect(followsPoll(look(9_000, 7), [{ received: 5_000 }])).toBe(true);
   expect(followsPoll(look(9_000, 7), [{ received: 3_000 }])).toBe(false);
+});
+
+it("lets a closing be asked for twice each time clocks have drifted apart by 20 ms", () => {
+  const within = (drift: number, minutes: number) =>
+    driftsIn({ plan: { world: { drift } } } as unknown as RunLog, { from: 0, until: minutes * 60_000 });
+  expect(within(0, 60)).toBe(0);
+  expect(within(-1e-4, 10)).toBeCloseTo(3);
+  expect(within(5e-5, 20)).toBeCloseTo(3);
 });

@@ -1,6 +1,6 @@
 import { intervalsOf } from "../calendar.js";
 import { isProbe } from "../economy/answers.js";
-import { slotsWithin, spansOf } from "../economy/spans.js";
+import { driftsIn, slotsWithin, spansOf } from "../economy/spans.js";
 import type { FeedPlan } from "../plan.js";
 import { covers, type Look, lacksOlder } from "../reads.js";
 import type { RunLog } from "../run-log.js";
@@ -63,7 +63,8 @@ function watchCalm(
   const doubts = isDoubted.filter(Boolean).length;
   const early = calm.filter((look) => isEarly(look, slots)).length;
   const search = searchOf(calm, !looks.some(({ rows, sent }) => rows.size > 0 && sent <= from));
-  const learning = log.plan.world.machines === undefined ? Math.min(early, LEARNING) : LEARNING;
+  const mayBeEarly = LEARNING + Math.floor(driftsIn(log, { from, until }));
+  const learning = log.plan.world.machines === undefined ? Math.min(early, mayBeEarly) : mayBeEarly;
   const most = slots.length + doubts + learning + search + SPARE;
   if (calm.length > most)
     breach(
