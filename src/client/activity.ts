@@ -97,7 +97,7 @@ export interface QuotaActivity {
   readonly resetsAt: number;
   /** How many times longer than `every` polls within an interval wait; 1: no longer, `Infinity`: they are left out. */
   readonly refresh: number;
-  /** How many times longer than usual polls at the end of an interval wait, and those for snipers, which are stretched last; as in `refresh`. */
+  /** How many times longer than usual polls at the end of an interval wait, and those for snipers: both are stretched last. */
   readonly close: number;
 }
 

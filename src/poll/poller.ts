@@ -1,6 +1,6 @@
 import type { Subscriber, Subscription } from "rxjs";
 import { type ClientCore, type Priority, serviceNow } from "../client/core.js";
-import { type CallKind, throttleFor } from "../client/limits/quota.js";
+import type { CallKind } from "../client/limits/quota.js";
 import type { PolledFeed, RunningPoll } from "../client/metering.js";
 import { earliestTime, safeSendTimeFor, sendTimeFor } from "../client/service-clock.js";
 import { callAt, sleepUntil } from "../client/timers.js";
@@ -286,15 +286,15 @@ export class Poller<State> implements RunningPoll {
   }
 
   /** The first closing that no answer has proven, or the first refresh, after the present slot. */
-  #slotAfter(stretch = this.#core.spending.pollThrottle()): Slot {
+  #slotAfter(stretch = this.#core.spending.pollThrottle(this.#poll.schedule)): Slot {
+    const { schedule } = this.#poll;
     const clock = this.#core.serviceClock();
     const now = earliestTime(clock, this.#core.scheduler.now());
     const { at, kind } = this.#slot;
     const before = this.#closed.epoch === clock.epoch ? this.#closed.at : -Infinity;
     const closed = kind === "close" ? at : before;
     const proven = Math.max(this.#known(this.#observedAt), this.#known(closed));
-    const { schedule } = this.#poll;
-    const next = nextSlot(schedule, proven, Math.max(this.#known(at), now), throttleFor(schedule, stretch));
+    const next = nextSlot(schedule, proven, Math.max(this.#known(at), now), stretch);
     // A closing that is asked for no later serves a refresh just before it, too.
     if (next.kind === "close") return next;
     const close = { at: schedule.nextClose(next.at), kind: "close" } as const;
@@ -303,12 +303,13 @@ export class Poller<State> implements RunningPoll {
 
   #nextSlot(): Slot {
     const { spending } = this.#core;
-    const stretch = spending.pollThrottle();
+    const { schedule } = this.#poll;
+    const stretch = spending.pollThrottle(schedule);
     const next = this.#slotAfter(stretch);
     const probeAt = quotaProbeAt(this.#core, "counted");
-    if (throttleFor(this.#poll.schedule, stretch)[next.kind] === 1 || next.at <= probeAt) return next;
+    if (stretch[next.kind] === 1 || next.at <= probeAt) return next;
     // The next period brings all of its units, and polls are as far apart as these allow. Whoever got none of this one asks first.
-    const whole = this.#slotAfter(spending.wholeThrottle());
+    const whole = this.#slotAfter(spending.wholeThrottle(schedule));
     return whole.at >= probeAt + TURN ? whole : { at: probeAt + TURN, kind: "close" };
   }
 

@@ -85,14 +85,8 @@ export async function readBackward(
     const { anchors } = walk.book;
     const kept = toldUntil(walk, to);
     const begin = Math.max(startOfRange(intervals, walk.stride, to, earliest()), lastOf(walk));
-    const asked = {
-      from: begin,
-      to,
-      anchors,
-      stale: stale + asks,
-      searchUntil: to,
-      ...limitOf(walk.stride, missing),
-    };
+    const limit = limitOf(walk.stride, missing);
+    const asked = { from: begin, to, anchors, stale: stale + asks, searchUntil: to, ...limit };
     page = kept ?? (await pages.read(asked, options));
     if (page === undefined || page.to < to) {
       if (page?.candles.length) walk.told = [...(walk.told ?? []), page];

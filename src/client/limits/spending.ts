@@ -10,6 +10,7 @@ import {
   type PollThrottle,
   pollThrottle,
   type Quota,
+  throttleFor,
   UNTHROTTLED,
 } from "./quota.js";
 
@@ -69,8 +70,8 @@ export class Spending {
     return { units, left: Math.max(0, units - spent) };
   }
 
-  /** How much longer polls have to wait so that the units last until the end of the period. */
-  pollThrottle(): PollThrottle {
+  /** How much longer a stream's polls have to wait so that the units last until the end of the period. */
+  pollThrottle(schedule: Pick<Demand, "closeEvery">): PollThrottle {
     if (this.#quota === undefined) return UNTHROTTLED;
     const { earliest } = this.#now();
     const stretch = pollThrottle(
@@ -83,14 +84,14 @@ export class Spending {
     const { refresh, close } = stretch;
     const polls = close > 1 ? "closings" : refresh > 1 ? "refreshes" : "ample";
     this.#enter(close === Infinity ? "spent" : polls, stretch);
-    return stretch;
+    return throttleFor(schedule, stretch);
   }
 
   /** How much longer they have to wait in a period that begins with all of its units. */
-  wholeThrottle(): PollThrottle {
+  wholeThrottle(schedule: Pick<Demand, "closeEvery">): PollThrottle {
     if (this.#quota === undefined) return UNTHROTTLED;
     const whole = { period: 0, spent: 0, spentAhead: 0 };
-    return pollThrottle(whole, this.#quota, this.#demands, this.#costs, 0);
+    return throttleFor(schedule, pollThrottle(whole, this.#quota, this.#demands, this.#costs, 0));
   }
 
   /** Moves what was spent to the period of a clock that has become known, or has jumped. */

@@ -6,6 +6,7 @@ import {
   ledgerAt,
   pollThrottle,
   type Quota,
+  throttleFor,
 } from "../../../src/client/limits/quota.js";
 
 const HOUR = 3_600_000;
@@ -66,7 +67,7 @@ describe("the ledger", () => {
       fc.property(
         fc.array(
           fc.record({
-            closeEvery: positive,
+            closeEvery: fc.oneof(positive, fc.constant(Number.POSITIVE_INFINITY)),
             refreshEvery: positive,
             kind: fc.constantFrom("ohlcv" as const, "snipers" as const),
           }),
@@ -74,19 +75,16 @@ describe("the ledger", () => {
         fc.integer({ min: 0, max: 1_000 }),
         fc.integer({ min: 0, max: HOUR - 1 }),
         (demands, spent, now) => {
-          const { refresh, close } = pollThrottle(
-            { period: 0, spent, spentAhead: 0 },
-            quota,
-            demands,
-            COSTS,
-            now,
-          );
+          const throttle = pollThrottle({ period: 0, spent, spentAhead: 0 }, quota, demands, COSTS, now);
           const planned = demands.reduce((sum, { closeEvery, refreshEvery, kind }) => {
+            const { refresh, close } = throttleFor({ closeEvery }, throttle);
+            // Of a stream without intervals nothing gives way before a close does.
+            if (closeEvery === Number.POSITIVE_INFINITY) expect(refresh).toBe(throttle.close);
             const each = (every: number, stretch: number) => ((HOUR - now) * COSTS[kind]) / (every * stretch);
             return sum + each(closeEvery, close) + each(refreshEvery, refresh);
           }, 0);
           expect(planned).toBeLessThanOrEqual((quota.units - spent) * (1 + 1e-9));
-          if (close > 1) expect(refresh).toBe(Number.POSITIVE_INFINITY);
+          if (throttle.close > 1) expect(throttle.refresh).toBe(Number.POSITIVE_INFINITY);
         },
       ),
     );

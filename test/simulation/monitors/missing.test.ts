@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Exchange } from "../exchanges.js";
 import type { RunLog, StayLog } from "../run-log.js";
-import { foundAt, waitsUntil, watchMissing } from "./missing.js";
+import { foundAt, mayWaitUntil, watchMissing } from "./missing.js";
 import type { Context } from "./monitor.js";
 
 const START = Date.UTC(2024, 0, 1);
@@ -68,9 +68,9 @@ it("lets who waits for a report wait as long as they have waited already, whatev
       ...{ priority: "refresh", status: isGood ? 200 : 404, received: minute * 60_000 },
       told: { order: minute, isGood, error: undefined },
     }) as unknown as Exchange;
-  const plan = { kind: "snipers", options: { pairAddress: "pair", whenMissing: "wait" } };
-  const stay = { plan, joinedOrder: 1 } as unknown as StayLog;
-  const until = (...told: Exchange[]) => waitsUntil({ told } as unknown as RunLog, stay) / 60_000;
+  const watcher = { kind: "snipers", options: { pairAddress: "pair", whenMissing: "wait" } };
+  const stay = { plan: watcher, joinedOrder: 1 } as unknown as StayLog;
+  const until = (...told: Exchange[]) => mayWaitUntil({ told, plan } as unknown as RunLog, stay) / 60_000;
   expect(until(report(1, true))).toBe(Number.NEGATIVE_INFINITY);
   expect(until(report(0), report(1))).toBe(2);
   expect(until(report(1), report(2), report(4), report(5, true))).toBe(8);

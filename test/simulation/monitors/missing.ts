@@ -116,9 +116,9 @@ export function pauseAfter(missedFor: number): number {
 }
 
 /** Until when who waits may wait after the last answer that shows no such pair, whatever others are told meanwhile. */
-export function waitsUntil(log: RunLog, stay: StayLog): number {
+export function mayWaitUntil(log: RunLog, stay: StayLog): number {
   const lost = answersTo(log, pollKeyOf(stay)!).filter(
-    (answer) => answer.told!.order >= stay.joinedOrder && isLost(answer),
+    (answer) => answer.told!.order >= stay.joinedOrder && isMissing(log, answer),
   );
   const [first, last] = [lost[0]?.received, lost.at(-1)?.received];
   return last === undefined ? Number.NEGATIVE_INFINITY : last + pauseAfter(last - first!);

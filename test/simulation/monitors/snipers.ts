@@ -15,7 +15,7 @@ import type { RunLog, StayLog } from "../run-log.js";
 import { isAlike, snipersAt } from "../truth.js";
 import { APART } from "./evidence.js";
 import { sniperStretch } from "./health.js";
-import { waits, waitsUntil } from "./missing.js";
+import { mayWaitUntil, waits } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";
 
 type SniperPlan = Extract<StayLog["plan"], { kind: "snipers" | "sniper-status" }>;
@@ -246,7 +246,7 @@ class Follower {
     // Who waits for a pair that is not known asks ever more seldom. Others may have its report meanwhile.
     const first = this.#reports.find(({ order }) => order >= joinedOrder);
     const since = waits(this.#stay)
-      ? Math.max(first?.received ?? left, waitsUntil(this.#log, this.#stay))
+      ? Math.max(first?.received ?? left, mayWaitUntil(this.#log, this.#stay))
       : joined;
     const calm = Math.max(plan.world.start + plan.healthyFrom, since);
     const bound = every * sniperStretch(this.#log) + timeout + LONGEST_WAIT + (quota?.per ?? 0);
