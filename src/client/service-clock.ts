@@ -43,7 +43,7 @@ export interface ServiceClock {
   readonly bounds: Bounds | undefined;
   /** Machines that have answered lately, the one furthest behind first. */
   readonly machines: readonly Machine[];
-  /** What the last two answers told that fit none of them. Once another one agrees there is a new machine, or the clock has jumped. */
+  /** What the last two answers told that fit none of them, or what such an answer replaced. Once another one agrees there is a new machine, or the clock has jumped. */
   readonly doubted: readonly Machine[];
   /** The Dates of the last answers, and when they came: one that comes again a second later is that of a copy. */
   readonly heard: readonly { readonly date: number; readonly received: number }[];
@@ -82,6 +82,8 @@ const UNSEEN = 4;
 const ONE_CLOCK = 20;
 /** Bounds no further apart than this, in ms, are those of several machines; by more, the clock has jumped. */
 const SKEW = 2_500;
+/** What has come to contradict a machine by more than this, in ms, and what clocks drift, little by little, is another one. */
+const TWO_CLOCKS = 150;
 /** Clocks that differ by no more than this, in ms, confirm each other. */
 const NEAR = 5_000;
 /** No cache gives an answer for longer than this, in ms, without telling how old it is. */
@@ -152,9 +154,10 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     const isSet =
       heard === undefined &&
       seen.high < before.machines[own]!.low &&
-      doubted.some((one) => gapBetween(one, seen) <= 0);
+      doubted.length > 0 &&
+      doubted.every((one) => gapBetween(one, seen) <= 0);
     clock.doubted = isSet ? [] : doubted.filter((one) => gapBetween(known, one) <= SKEW);
-    const machines = before.machines.map((machine, at) => {
+    const machines = before.machines.flatMap((machine, at) => {
       if (at !== own || isShared) return unseen[at]!;
       if (isCopy && gaps.length === 1) return machine;
       // Requests go out at whole ms.
@@ -162,7 +165,10 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
       if (seen.low > machine.high) return { ...machine, unseen: 0 };
       // The clock may have been set back, and what was proven of it holds no more. Or it is a copy, asked for once its second was over.
       clock.shortest = length;
-      return heard === undefined ? seen : { ...seen, high: machine.high, highAt: machine.highAt };
+      if (heard !== undefined) return { ...seen, high: machine.high, highAt: machine.highAt };
+      const other = clock.doubted.find((one) => gapBetween(asOf(one, received), seen) > TWO_CLOCKS);
+      clock.doubted = isSet || other !== undefined ? [] : [...clock.doubted, machine].slice(0, 2);
+      return other === undefined ? seen : [withoutAnswersOf(seen, other, clock.roundTrip), seen];
     });
     return ofMachines(clock, machines);
   }

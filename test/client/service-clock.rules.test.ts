@@ -168,6 +168,17 @@ describe("a machine", () => {
     ]);
   });
 
+  it("is told from another one that both were taken for, once that has slid by more than 150 ms", () => {
+    let clock = learned(trip(1_000), trip(0, { sent: 1_000 }));
+    for (let slot = 1; slot <= 12; slot += 1) {
+      const [behind, ahead] = [-20 * slot, 999 - 20 * slot];
+      clock = learn(clock, trip(behind, { sent: 10_000 * slot }));
+      clock = learn(clock, trip(ahead, { sent: 10_000 * slot + 1_000 }));
+      expect(clock.machines).toHaveLength(slot < 8 ? 1 : 2);
+    }
+    expect(clock.machines).toMatchObject([{ low: -160 }, { low: 1_000 }]);
+  });
+
   it("is forgotten after 64 answers of others, and the last one never", () => {
     let clock = two;
     const hear = (ahead: number, answers: number) => {
