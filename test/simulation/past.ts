@@ -27,5 +27,8 @@ export function isOfPast(
   if (first.order === order && first.at === at) return true;
   const { pairAddress, timeframe, currency } = value.series;
   const isStored = givenBy(log).has(`${pairAddress} ${timeframe} ${currency} ${at}`);
-  return isStored || log.told[order - 1]?.priority === "history";
+  const answer = log.told[order - 1];
+  // A walk has kept the end of a range. What polls tell comes with an answer, or once a store has taken that.
+  const isKept = log.store === undefined && answer?.received !== at;
+  return isStored || isKept || answer?.priority === "history";
 }

@@ -27,12 +27,17 @@ const CERTAIN: Partial<Context> = {
 
 /**
  * The breaches of a close, the first that its subscriber gets, which was seen at `observedAt`; the answer was so `old` by then,
- * or a page of one whose first page was sent at `begun`.
+ * or a page of one whose first page was sent at `begun`. `wait`: how long after the last answer it comes.
  */
 async function breachesOf(
   observedAt: number,
   priority: string,
-  { old = 0, begun = DUE + 50, cache }: { old?: number; begun?: number; cache?: object } = {},
+  {
+    old = 0,
+    begun = DUE + 50,
+    wait = 0,
+    cache,
+  }: { old?: number; begun?: number; wait?: number; cache?: object } = {},
 ): Promise<number> {
   let breaches = 0;
   const at = DUE + 100 + DELAY;
@@ -46,7 +51,7 @@ async function breachesOf(
     events: [{ at, order: 2, value: { ...value, series: SERIES } as CandleEvent }],
   } as unknown as StayLog;
   const first = { url: "/ohlcv?limit=8", sent: begun, received: begun, priority, old };
-  const last = { url: "/ohlcv?limit=8&cursor=1", sent: DUE + 50, received: at, priority, old };
+  const last = { url: "/ohlcv?limit=8&cursor=1", sent: DUE + 50, received: at - wait, priority, old };
   const world = { plan: { world: { ...WORLD, cache }, healthyFrom: 0 }, stays: [stay] };
   const log = { ...world, told: [first, last] } as unknown as RunLog;
   const context: Partial<Context> = {
@@ -69,6 +74,9 @@ it("takes what a history hands over for late by when it comes", async () => {
   expect(await breachesOf(DUE + 100, "history")).toBe(1);
   expect(await breachesOf(DUE - 5_000, "close")).toBe(1);
   expect(await breachesOf(DUE + 100 + DELAY, "history")).toBe(0);
+  // A walk has kept a page, and waited before it goes on.
+  expect(await breachesOf(DUE + 100 + DELAY, "close", { wait: 1_000 })).toBe(0);
+  expect(await breachesOf(DUE + 100, "close", { wait: 1_000 })).toBe(1);
   // A cache's whole seconds come on top of those of the `Date`.
   expect(await breachesOf(DUE + 100 + DELAY - 1_500, "history")).toBe(1);
   expect(await breachesOf(DUE + 100 + DELAY - 1_500, "history", { cache: { tellsAge: true } })).toBe(0);
