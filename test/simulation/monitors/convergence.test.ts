@@ -83,6 +83,8 @@ interface Case {
   readonly held?: readonly number[];
   /** Of these what it does not hold for good. */
   readonly unfinished?: readonly number[];
+  /** Of these what it holds as it was when it was open, though more has happened since. */
+  readonly open?: readonly number[];
   /** Of these what it holds for good though the service has it no more. */
   readonly gone?: readonly number[];
   /** The questions of histories for what begins at a minute, a second apart from the first minute on, and whether they are answered. */
@@ -96,7 +98,8 @@ interface Case {
   readonly failed?: readonly [times: number, fault: string];
   readonly looks?: readonly Look[];
   readonly fillGaps?: boolean;
-  readonly since?: number | { candles: number };
+  /** `null`: nothing of the past. */
+  readonly since?: number | { candles: number } | null;
   /** When the subscriber joins; default: at first. */
   readonly joined?: number;
   /** When somebody sets the machine's clock. */
@@ -126,6 +129,7 @@ interface Case {
 async function judge({
   held = SWAPS,
   gone = [],
+  open = [],
   unfinished = [],
   asked = [],
   failed: [times, fault] = [0, ""],
@@ -149,8 +153,10 @@ async function judge({
   let wasPossible: boolean | undefined;
   const polls = looks ?? Array.from({ length: LEFT }, (_, minute) => lookAt(minute + 1));
   const events = held.map((minute) => {
-    const status = minute < LEFT - 2 && !unfinished.includes(minute) ? "final" : "closed";
-    const candle = candleOf(minute, [...SWAPS, ...gone].includes(minute) ? 1 : 0);
+    const ended = minute < LEFT - 2 && !unfinished.includes(minute) ? "final" : "closed";
+    const status = open.includes(minute) ? "open" : ended;
+    const close = open.includes(minute) ? 2 : 1;
+    const candle = { ...candleOf(minute, [...SWAPS, ...gone].includes(minute) ? 1 : 0), close };
     return { at: at(minute + 1), order: minute + 1, value: { type: "new", candle, status } as CandleEvent };
   });
   const end = left ?? at(LEFT) + 5_000;
@@ -159,7 +165,7 @@ async function judge({
     plan: {
       kind: "candles",
       feed: FEED,
-      options: { since, whenMissing: "wait", ...(fillGaps && { fillGaps }) },
+      options: { ...(since !== null && { since }), whenMissing: "wait", ...(fillGaps && { fillGaps }) },
     },
     joined,
     joinedOrder: 0,
@@ -215,6 +221,7 @@ async function judge({
     clockTolerance: 0,
     toleranceAt: () => tolerance,
     mayBeMachine: () => hasLie,
+    isTrusted: () => !hasLie,
     looksAt: () => polls,
     answersOf: () => polls,
     bornAt: () => Number.NEGATIVE_INFINITY,
@@ -242,6 +249,31 @@ describe("what a subscriber is held to", () => {
 
   it("includes the newest candle", async () => {
     expect((await judge({ held: [0, 3] })).breaches).toContain(`1${lacks(8)}`);
+  });
+
+  it("is no open candle whose row was broken when it left the window", async () => {
+    const looks = Array.from({ length: LEFT }, (_, minute) => lookAt(minute + 1));
+    const broken = (minute: number) => lookAt(minute, { broken: new Set([at(3)]) });
+    const isHeldTo = async (...rows: readonly number[]) => {
+      const given = looks.map((look) =>
+        rows.some((minute) => at(minute) === look.sent) ? broken((look.sent - START) / MINUTE) : look,
+      );
+      const { breaches } = await judge({ open: [3], looks: given });
+      return breaches.some((what) => what.startsWith("1: stay 1 of 1min: has close 2"));
+    };
+    expect(await isHeldTo(4, 5)).toBe(true);
+    expect(await isHeldTo(4, 5, 6)).toBe(false);
+  });
+
+  it("includes the running candle, but for the last second of a minute after a lie about the time", async () => {
+    const isHeldTo = async (own: Partial<Case>) => {
+      const { breaches } = await judge({ since: null, held: [], ...own });
+      return breaches.some((what) => what.endsWith(lacks(8)));
+    };
+    expect(await isHeldTo({ joined: at(8.5) })).toBe(true);
+    expect(await isHeldTo({ joined: at(9) - 900 })).toBe(true);
+    expect(await isHeldTo({ joined: at(9) - 900, hasLie: true })).toBe(false);
+    expect(await isHeldTo({ joined: at(9) - 1_100, hasLie: true })).toBe(true);
   });
 
   it("includes as many candles as were asked for", async () => {

@@ -225,6 +225,11 @@ class Comparison {
         ? this.#isNotYet(timestamp, has, wanted, { polls, proof })
         : wasAnswered(looks, timestamp, has, finality);
       if (!mayChange && has === undefined && isUntold) continue;
+      // Its row was broken until it had left the window: it stays as it was last read.
+      const passed = looks.find(
+        (other) => covers(other, timestamp) && other.answeredAt >= finality.leaves(timestamp),
+      );
+      if (own?.status === "open" && passed !== undefined && isUnreadable(passed, timestamp)) continue;
       const wasShown = looks.some(({ rows }) => rows.has(timestamp));
       if (has === undefined && !wasShown && isPassedOver(probes, timestamp)) continue;
       if (isKnown) {

@@ -6,6 +6,9 @@ import type { RunLog, StayLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
 import type { Context } from "./monitor.js";
 
+/** A `Date` names a whole second, ms. */
+const WHOLE_SECOND = 1_000;
+
 /** After how many exchanges the poll began that a stay shares: when the first came of those who were there without a break. */
 export function sessionOf(log: RunLog, stay: StayLog): number {
   if (!("feed" in stay.plan)) return stay.joinedOrder;
@@ -52,7 +55,9 @@ export function beginningOf(
   if (typeof since === "number") return intervals.start(since);
   // Which interval ran at the subscription is not certain close to its end.
   const joined = context.serviceClock(stay.joined);
-  const running = intervals.start(joined + context.clockTolerance);
+  // A lie that is off by less than a second passes.
+  const tolerance = context.clockTolerance + (context.isTrusted(stay.joinedOrder) ? 0 : WHOLE_SECOND);
+  const running = intervals.start(joined + tolerance);
   const looks = context
     .looksAt(feed)
     .filter((look) => look.order > stay.joinedOrder && !look.isHistory && !isProbe(look));
@@ -68,9 +73,9 @@ export function beginningOf(
     };
     return Math.max(newestAt(joined), newestAt(look.answeredAt));
   }
-  const isCertain = intervals.start(joined - context.clockTolerance) === running;
+  const isCertain = intervals.start(joined - tolerance) === running;
   // Nothing is known of the time before the first answer, and nothing older than the window at that answer.
   const first = looks.find((look) => covers(look, look.answeredAt));
   const window = first === undefined ? 0 : context.changeableFrom(feed, first.answeredAt);
-  return Math.max(window, isCertain ? running : intervals.end(joined + context.clockTolerance));
+  return Math.max(window, isCertain ? running : intervals.end(joined + tolerance));
 }
