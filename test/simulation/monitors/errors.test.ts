@@ -16,6 +16,8 @@ interface Given {
   readonly history?: number;
   /** Whether the row is in order. */
   readonly isRead?: boolean;
+  /** Whether the client could use the answer; default: it could. */
+  readonly isGood?: boolean;
 }
 
 const ROW = { timestamp: new Date(START).toISOString(), open: 1, high: 1, low: 1, close: 1, volume: 1 };
@@ -23,15 +25,18 @@ const ROW = { timestamp: new Date(START).toISOString(), open: 1, high: 1, low: 1
 /** What is broken where a row is dropped that all these answers have held broken, save those that could read it. */
 async function breachesOf(answers: readonly Given[], hasDate: boolean): Promise<string[]> {
   const breaches: string[] = [];
-  const told = answers.map(({ sent, took = 10, old = 0, history, isRead = false }, order) => {
+  const told = answers.map(({ sent, took = 10, old = 0, history, isRead = false, isGood = true }, order) => {
     const received = START + sent + took;
-    const body = JSON.stringify({ result: [isRead ? { ...ROW, swaps: 1 } : { ...ROW, open: "none" }] });
+    const body = JSON.stringify({
+      result: [isRead ? { ...ROW, swaps: 1 } : { ...ROW, open: "none" }],
+      cursor: isGood ? "" : "long",
+    });
     const priority = history === undefined ? "close" : "history";
     return {
       ...{ url: `http://service${ROUTE.replace("=1&", `=${history ?? 1}&`)}`, priority },
-      ...{ status: 200, body, faults: [] },
+      ...{ status: 200, body, faults: isGood ? [] : ["longCursor"] },
       ...{ sent: START + sent, received, endedAt: received, answeredAt: received - old, old },
-      ...{ headers: { date: hasDate ? received - old : undefined }, told: { order, isGood: true } },
+      ...{ headers: { date: hasDate ? received - old : undefined }, told: { order, isGood } },
     };
   }) as unknown as Exchange[];
   const value = { type: "dropped", key: START, url: ROUTE };
@@ -60,4 +65,11 @@ it("counts the answers of each history by themselves", async () => {
   const between = { sent: 3_000, isRead: true };
   expect(await breachesOf([...broken, { ...between, ...own }], true)).toEqual(["8: d after 0 reads"]);
   expect(await breachesOf([...broken, { ...between, ...other }], true)).toEqual([]);
+});
+
+it("leaves out what the client could not use", async () => {
+  const broken = [0, 2_000, 4_000].map((sent) => ({ sent }));
+  const between = { sent: 3_000, isRead: true };
+  expect(await breachesOf([...broken, between], true)).toEqual(["8: d after 0 reads"]);
+  expect(await breachesOf([...broken, { ...between, isGood: false }], true)).toEqual([]);
 });

@@ -81,7 +81,8 @@ function checkDropped(log: RunLog, context: Context) {
     const made = new Map<number | "any" | "poll", number[]>();
     for (const exchange of log.told.slice(0, order)) {
       const asked = askedBy(exchange.url);
-      if (asked.series !== series || exchange.status !== 200) continue;
+      // Of what the client could not use, such as too many rows, it has read none.
+      if (asked.series !== series || exchange.status !== 200 || !exchange.told!.isGood) continue;
       const read = readBody(exchange, asked);
       if (read === undefined || exchange.answeredAt === undefined) continue;
       const isBroken = starts.some((start) => start !== false && read.broken.has(start));
