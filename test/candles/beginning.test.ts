@@ -184,6 +184,32 @@ describe("a history whose start has answered", () => {
   });
 });
 
+describe.each(["mainnet", "devnet"] as const)("a quiet pair of %s, of whose machines one lags", (network) => {
+  const turns = ["FL", "FLL", "FFL", "FLLL", "FFFL"];
+  it.each(turns.flatMap((turns) => [...turns].map((_, first) => [turns, first] as const)))(
+    "begins no later by a candle that only the others show yet: %s from %i",
+    async (turns, first) => {
+      const world = new World({ start: NOW, createdAt: at("11:00:00"), hasDate: true });
+      for (const swapped of ["11:02:00", "11:17:00", "11:31:00", "12:00:08"]) world.swap(at(swapped), 1);
+      let turn = first;
+      world.interfere = ({ url }, answer) => {
+        if (!url.pathname.endsWith("/ohlcv")) return undefined;
+        const lags = turns[turn++ % turns.length] === "L" && world.clock.now() < at("12:00:12");
+        const isOld = ({ timestamp }: Record<string, unknown>) =>
+          Date.parse(String(timestamp)) < at("12:00:00");
+        return lags ? withRows(answer, (rows) => rows.filter(isOld)) : undefined;
+      };
+      const births: number[] = [];
+      const options = { ...MINUTES, network, since: at("11:00:00") } as const;
+      watchCandles(world.client, options).subscribe(({ type, candle }) => {
+        if (type === "new") births.push(candle.timestamp);
+      });
+      await world.clock.advanceTo(at("12:02:30"));
+      expect(births.map(time)).toEqual(["11:02:00", "11:17:00", "11:31:00", "12:00:00"]);
+    },
+  );
+});
+
 describe.each(["start", "both", "neither"] as const)(
   "a candle in whose interval the pair was created, bounds: %s",
   (inclusive) => {
