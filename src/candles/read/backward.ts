@@ -117,7 +117,7 @@ export async function readBackward(
       if (isGone) {
         known = [];
         parts.splice(0, 1, ...parts.slice(0, 1).flatMap(withoutFirst));
-        walk.book = emptyBook(endOf(), anchorsOf());
+        walk.book = { ...walk.book, anchors: anchorsOf() };
       }
       asks = isGone ? 0 : asks + 1;
       if (asks > ASKS) throw notWhole(page);

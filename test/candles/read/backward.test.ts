@@ -124,6 +124,15 @@ describe("the newest candles of a series", () => {
     }
   });
 
+  it("are those that any answer has shown, though the candle that the answers have to show is gone since", async () => {
+    const gone = 5_000 - FULL_PAGE;
+    const lacking = [1, 2, 3, 4, 5, 6].map(
+      (page) => [page, [gone, ...(page === 4 ? [3_700] : [])].map(minute)] as const,
+    );
+    const { got } = await lastOf({ times: run(0, 5_000), lacking: new Map(lacking) }, 2_000, minute(5_000));
+    expect(got).toEqual(run(2_999, 2_001).filter((timestamp) => timestamp !== minute(gone)));
+  });
+
   it.each(["ascending", "descending"] as const)(
     "cost their pages, and those of a range that is half full, of a service with pages of 100 rows: %s",
     async (order) => {
