@@ -97,6 +97,8 @@ interface Case {
   /** How often a poll has failed, every five seconds from the first minute on, and with what. */
   readonly failed?: readonly [times: number, fault: string];
   readonly looks?: readonly Look[];
+  /** When a poll has asked, and got no answer. */
+  readonly unanswered?: number;
   readonly fillGaps?: boolean;
   /** `null`: nothing of the past. */
   readonly since?: number | { candles: number } | null;
@@ -134,6 +136,7 @@ async function judge({
   asked = [],
   failed: [times, fault] = [0, ""],
   looks,
+  unanswered,
   fillGaps = false,
   since = at(0),
   joined = START,
@@ -203,6 +206,9 @@ async function judge({
       ...Array.from({ length: times }, (_, turn) =>
         exchangeOf("close", 0, at(1) + turn * 5_000, false, fault),
       ),
+      ...(unanswered === undefined
+        ? []
+        : [{ ...exchangeOf("close", 0, unanswered, false), received: undefined }]),
     ],
     activities: throttled === undefined ? [] : [{ at: throttled, value: throttling }],
     source: { pair: () => pair },
@@ -274,6 +280,15 @@ describe("what a subscriber is held to", () => {
     expect(await isHeldTo({ joined: at(9) - 900 })).toBe(true);
     expect(await isHeldTo({ joined: at(9) - 900, hasLie: true })).toBe(false);
     expect(await isHeldTo({ joined: at(9) - 1_100, hasLie: true })).toBe(true);
+  });
+
+  it("is not what an answer has shown that is asked for again at once, as long as that is not answered", async () => {
+    const asked = { ...lookAt(9).asked, series: "pair 1min usd" };
+    const given = { held: [], since: null, looks: [lookAt(9, { asked })], left: at(9.5) };
+    const isHeldTo = async (own: Partial<Case>) => (await judge({ ...given, ...own })).breaches.length > 0;
+    expect(await isHeldTo({ joined: at(8.9) })).toBe(true);
+    expect(await isHeldTo({ joined: at(8.9), unanswered: at(9) + 1 })).toBe(true);
+    expect(await isHeldTo({ joined: at(8.9), unanswered: at(9) })).toBe(false);
   });
 
   it("includes as many candles as were asked for", async () => {

@@ -2,7 +2,7 @@ import type { Candle, CandleEvent } from "../../../src/index.js";
 import { type Intervals, intervalsOf } from "../calendar.js";
 import { isProbe } from "../economy/answers.js";
 import type { FeedPlan, WatcherPlan } from "../plan.js";
-import { asksFor, covers, isUnreadable, type Look } from "../reads.js";
+import { askedBy, asksFor, covers, isUnreadable, type Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { candlesAt, isTrue } from "../truth.js";
 import { endOf, Past, SETTLES } from "./convergence-past.js";
@@ -163,6 +163,16 @@ class Comparison {
     const isLost =
       this.#context.sleptWithin(known, at) || this.#context.clockWasSet(proof.look.received, joined);
     if (at > this.#end || !after.every(this.#isGood) || isLost) return undefined;
+    // Of the first answer a client may learn no more than the time: it asks again at once.
+    const { series } = proof.look.asked;
+    const isAskedAgain = this.#log.exchanges.some(
+      ({ url, priority, sent, received = Number.POSITIVE_INFINITY }) =>
+        priority !== "history" &&
+        sent === proof.look.received &&
+        received > at &&
+        askedBy(url).series === series,
+    );
+    if (isAskedAgain) return undefined;
     return { proof, after, at, isPastOver: this.#past.isOver(at) };
   }
 
