@@ -184,6 +184,34 @@ describe("a history whose start has answered", () => {
   });
 });
 
+describe("a history of which a part has been read", () => {
+  it("goes on, though another stream has taken later candles for the first ones", async () => {
+    const start = NOW - 3_000 * 60_000;
+    const world = new World({ start: NOW, createdAt: start, hasDate: true });
+    world.swapsEvery(60_000, start, at("13:00:00"));
+    const hides = at("12:00:20");
+    let pages = 0;
+    world.interfere = ({ url: { pathname, searchParams } }, answer) => {
+      const [from, to] = ["fromDate", "toDate"].map((name) => Number(searchParams.get(name)) * 1_000);
+      const now = world.clock.now();
+      if (!pathname.endsWith("/ohlcv") || now > at("12:00:40")) return undefined;
+      if (to! < at("11:50:00")) return ++pages > 1 ? answered(503, {}) : undefined;
+      return from! < at("11:59:00") && now >= hides ? withRows(answer, () => []) : undefined;
+    };
+    const births: number[] = [];
+    const options = { ...MINUTES, network: "devnet", every: "close" } as const;
+    watchCandles(world.client, { ...options, since: start }).subscribe(({ type, candle }) => {
+      if (type === "new") births.push(candle.timestamp);
+    });
+    await world.clock.advanceTo(hides);
+    expect(births.length).toBeGreaterThan(900);
+    expect(births.length).toBeLessThan(2_000);
+    watchCandles(world.client, { ...options, revisionWindow: 1 }).subscribe();
+    await world.clock.advanceTo(at("12:05:10"));
+    expect(births).toHaveLength(3_005);
+  });
+});
+
 describe.each(["mainnet", "devnet"] as const)("a quiet pair of %s, of whose machines one lags", (network) => {
   const turns = ["FL", "FLL", "FFL", "FLLL", "FFFL"];
   it.each(turns.flatMap((turns) => [...turns].map((_, first) => [turns, first] as const)))(

@@ -83,11 +83,12 @@ export class Beginning {
     return start >= Math.min(this.#answered, reached);
   }
 
-  /** Takes note that a range from `start` on has answered with rows, at `at`. */
+  /** Takes note that a range from `start` on has answered with rows, at `at`: none begins only later to answer. */
   noteAnswer(start: number, at: number): void {
     this.#answeredAt = at;
     this.#answered = Math.min(this.#answered, start);
     if (start <= this.#hidden) this.#hidden = -Infinity;
+    if (start < (this.#opening ?? start)) this.#facts.firstAnswered[this.#series.timeframe] = undefined;
   }
 
   /**
