@@ -118,6 +118,36 @@ describe.each(["mainnet", "devnet"] as const)("the first candles that an answer 
   });
 });
 
+describe.each(["mainnet", "devnet"] as const)("a gap that a stream has filled for good: %s", (network) => {
+  it.each([0, 1, 2])(
+    "stays, though the first candle that a poll shows lies in it, window %i",
+    async (revisionWindow) => {
+      // Nobody finds a candle before the window by which an answer would prove itself.
+      const quirks = { order: "oldest-first" } as const;
+      const world = new World({ start: at("12:00:10"), createdAt: at("11:00:00"), hasDate: true, quirks });
+      // A poll asks for one interval more than it needs.
+      const late = at("12:04:30") - revisionWindow * MINUTE;
+      for (const swapped of [at("11:10:00"), at("11:20:00"), late, at("12:06:40")]) world.swap(swapped, 1);
+      world.interfere = ({ url }, answer) =>
+        world.clock.now() < at("12:05:20") && url.pathname.endsWith("/ohlcv")
+          ? withRows(answer, (rows) =>
+              rows.filter(({ timestamp }) => Date.parse(String(timestamp)) < at("12:00:00")),
+            )
+          : undefined;
+      const events: CandleEvent[] = [];
+      const options = { ...MINUTES, network, revisionWindow, since: at("11:00:00"), fillGaps: true } as const;
+      watchCandles(world.client, options).subscribe((event) => events.push(event));
+      await world.clock.advanceTo(at("12:12:30"));
+      const finals = new Set<number>();
+      for (const { candle, status } of events) {
+        expect(finals.has(candle.timestamp)).toBe(false);
+        if (status === "final") finals.add(candle.timestamp);
+      }
+      expect(finals.has(at("12:06:00"))).toBe(true);
+    },
+  );
+});
+
 describe("the first answer with candles", () => {
   it.each([
     ["2 s", 2_000],

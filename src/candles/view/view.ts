@@ -105,9 +105,9 @@ export class CandleView {
       const finals = this.#held === undefined ? changes.filter(isFinal) : [];
       return [...finals, ...book.entries].map(asNew);
     }
+    if (book.epoch === before.epoch) return changes;
     const running = this.#intervals.start(book.observedAt);
     this.#filler?.setBack(book.finalUntil, running);
-    if (book.epoch === before.epoch) return changes;
     // Where the clock was set back, the running interval may lie before the subscription by the old one.
     this.#start = Math.min(shownFrom, running, this.#startAnew?.() ?? running);
     this.#startAnew = undefined;
