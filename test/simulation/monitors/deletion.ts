@@ -11,8 +11,10 @@ const CLOCK_ERROR = 1_200;
 /** Within this time, in ms, what is in doubt is asked for again. */
 const SECOND_LOOK = 1_050 + CLOCK_ERROR;
 
-/** Two answers are two if the service made them so long apart, ms; less what both instants are rounded by. */
-const APART = 990;
+/** What both instants are rounded by, between which time is told, ms. */
+const ROUNDED = 10;
+/** Two answers are two if the service made them so long apart, ms. */
+const APART = 1_000 - ROUNDED;
 /** An answer of a doubtful time, and those after it for so long, ms, may be left out by whoever asks for the time first. */
 const DOUBTED_FOR = 5_000;
 
@@ -40,7 +42,7 @@ export const watchDeletion: Monitor = (log, context) => {
       else if (!absences.some((look) => isAnotherAnswer(look, last!)))
         breach("goes on answers that were made at once");
       else if (shown !== undefined && isNewestEnd(timestamp, shown, last!)) {
-        const least = Math.max(NEWEST_END, intervals.end(timestamp) - timestamp - 1_000);
+        const least = Math.max(NEWEST_END, intervals.end(timestamp) - timestamp - 1_000) - ROUNDED;
         const missed = last!.madeAt - shown.madeAt;
         if (missed < least) breach(`goes at the newest end, not shown for ${missed} ms`);
       }
