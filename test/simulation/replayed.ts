@@ -195,14 +195,27 @@ function hearingOf(client: Client) {
 }
 
 async function compare(
-  { seen }: Recorded,
+  recorded: Recorded,
   replayed: () => Promise<readonly Heard[]>,
 ): Promise<string | undefined> {
+  const leavers = uncertainLeavers(recorded);
+  const answered = (seen: readonly Heard[]) => answeredPart(seen).filter(({ whose }) => !leavers.has(whose));
   try {
-    return differenceOf(answeredPart(seen), answeredPart(await replayed()));
+    return differenceOf(answered(recorded.seen), answered(await replayed()));
   } catch (error) {
     return String(error);
   }
+}
+
+/** Those who left while an answer waited for a timer that was late: whether they were given it first is on no tape. */
+function uncertainLeavers({ stays, exchanges }: Recorded): ReadonlySet<string> {
+  const isUncertain = (left: number) =>
+    exchanges.some(({ received = Number.NaN }) => left > received && left <= received + LATEST);
+  return new Set(
+    stays.flatMap(({ id, plan, left }) =>
+      left !== undefined && isUncertain(left) ? `${plan.kind} ${id}` : [],
+    ),
+  );
 }
 
 /** Where somebody was given something else, or all the same in other turns. */
