@@ -22,13 +22,16 @@ interface Answer {
   readonly isTimeDoubtful?: boolean;
   /** The minute at which its range ends. */
   readonly end?: number;
+  /** How many rows it was asked for; a search asks for two. */
+  readonly limit?: number;
 }
 
 /** What breaks the promise where a candle is told as removed with the last of some answers. */
 async function breachesOf(answers: readonly Answer[]): Promise<string[]> {
   const looks = answers.map(
-    ({ at, minutes, madeAt = at, isTimeDoubtful = false, end = 10 }, order) =>
+    ({ at, minutes, madeAt = at, isTimeDoubtful = false, end = 10, limit = 15 }, order) =>
       ({
+        url: `http://service/ohlcv?limit=${limit}`,
         asked: { from: START, to: START + end * MINUTE },
         isHistory: false,
         answeredAt: START + madeAt,
@@ -69,6 +72,13 @@ async function breachesOf(answers: readonly Answer[]): Promise<string[]> {
 }
 
 const shown = { at: 300_000, minutes: [LOST, LATER] };
+
+it("does not count what a search has shown, which asks only whether there is anything", async () => {
+  const [first, last] = [301_000, 302_500].map((at) => ({ at, minutes: [LATER] }));
+  const between = { at: 301_500, minutes: [LOST, LATER] };
+  expect(await breachesOf([shown, first!, between, last!])).toEqual(["goes on its first absence"]);
+  expect(await breachesOf([shown, first!, { ...between, limit: 2 }, last!])).toEqual([]);
+});
 
 it("lets a candle go that two answers lack which were made a second apart", async () => {
   const lacking = [LATER];

@@ -1,4 +1,5 @@
 import { type Intervals, intervalsOf } from "../calendar.js";
+import { isProbe } from "../economy/answers.js";
 import type { FeedPlan } from "../plan.js";
 import { type Asked, askedBy, asksFor, covers, isUnreadable, type Look, lacksOlder } from "../reads.js";
 import type { RunLog } from "../run-log.js";
@@ -24,7 +25,8 @@ export const watchDeletion: Monitor = (log, context) => {
     if (stay.plan.kind !== "candles") continue;
     const { feed } = stay.plan;
     const intervals = intervalsOf(feed.series.timeframe, feed.weekStart);
-    const polls = context.looksAt(feed).filter((look) => !look.isHistory);
+    // Whether there is anything in a range says nothing of a candle.
+    const polls = context.looksAt(feed).filter((look) => !look.isHistory && !isProbe(look));
     for (const { at, order, value: event } of stay.events) {
       const { timestamp, swaps } = event.candle;
       const isReal = event.type === "removed" && swaps > 0;
