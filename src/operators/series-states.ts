@@ -1,5 +1,7 @@
 import type { CandleEvent } from "../candles/event.js";
+import { show } from "../contract/input.js";
 import type { Series } from "../contract/model.js";
+import { InvalidInputError } from "../errors.js";
 import { warnProcess } from "../warning.js";
 
 interface SeriesEntry<S> {
@@ -28,7 +30,7 @@ export class SeriesStates<S extends object> {
 
   /** The state of the event's series; `undefined` if the event has to be left out. */
   admit(event: CandleEvent): S | undefined {
-    const entry = event.series === this.series ? this.entry! : this.find(event.series);
+    const entry = (event?.series === this.series ? this.entry : undefined) ?? this.find(event);
     const { timestamp } = event.candle;
     if (timestamp <= entry.finalUntil) {
       if (event.type !== "new") {
@@ -44,7 +46,9 @@ export class SeriesStates<S extends object> {
     return entry.state;
   }
 
-  private find(series: Series): SeriesEntry<S> {
+  private find(event: CandleEvent): SeriesEntry<S> {
+    checkEvent(event);
+    const { series } = event;
     let entry = this.byObject.get(series);
     if (entry === undefined) {
       const name = nameOf(series);
@@ -59,6 +63,19 @@ export class SeriesStates<S extends object> {
     this.entry = entry;
     return entry;
   }
+}
+
+/** Only what is met outside a known series is checked, so events cost nothing more. */
+function checkEvent(event: Partial<CandleEvent> | null | undefined): void {
+  if (event?.series && event.candle) return;
+  const fields =
+    typeof event === "object"
+      ? Object.keys({ ...event })
+          .slice(0, 8)
+          .join(", ")
+      : "";
+  const given = Array.isArray(event) ? "a list" : show(event) + (fields && ` with ${fields}`);
+  throw new InvalidInputError("events", "events as of watchCandles or replayCandles", `hold ${given}`);
 }
 
 function nameOf({ network, pairAddress, timeframe, currency }: Series): string {

@@ -2,6 +2,7 @@ import { concat, map, NEVER, Observable, type OperatorFunction, observable, of, 
 import { TestScheduler } from "rxjs/testing";
 import { describe, expect, it, vi } from "vitest";
 import type { CandleEvent } from "../../src/candles/event.js";
+import { InvalidInputError } from "../../src/errors.js";
 import { eventOf } from "./events.js";
 
 const FINALS = {
@@ -138,7 +139,7 @@ export function describeManners(operator: () => OperatorFunction<CandleEvent, un
     });
 
     it("passes on a wrong event as an error", () => {
-      expect(failure(operator(), [null as unknown as CandleEvent])).toBeInstanceOf(TypeError);
+      expect(failure(operator(), [null as unknown as CandleEvent])).toBeInstanceOf(InvalidInputError);
     });
   });
 }
