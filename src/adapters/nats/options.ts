@@ -17,7 +17,7 @@ export interface StreamOptions extends NatsOptions {
   /** The number of nodes of a cluster that keep each message, 1 to 5; default 1, or what the stream has already. */
   replicas?: number;
   /**
-   * How long a candle is kept after it last changed, in ms, from 1,000; default: forever, or what the stream has already.
+   * How long a candle is kept after it last changed, in ms, from 1,000 to 9e12; default: forever, or what the stream has already.
    * Candles that can still change are kept as long as somebody publishes them.
    */
   retention?: number;
@@ -31,6 +31,8 @@ export interface NatsSettings {
   readonly retention: number | undefined;
 }
 
+/** Servers count it in ns, with 63 bits. */
+const RETENTION = { min: 1_000, max: 9e12, unit: "ms" };
 const NAME = /^[A-Za-z0-9_-]{1,32}$/;
 
 /** Checks options, which may be `name` and those in `more`. Throws an `InvalidInputError`. */
@@ -40,7 +42,7 @@ export function checkNatsOptions(options: StreamOptions, more: readonly string[]
   checkName("name", name);
   checkScheduler(scheduler);
   if (replicas !== undefined) checkNumber("replicas", replicas, { min: 1, max: 5, integer: true });
-  if (retention !== undefined) checkNumber("retention", retention, { min: 1_000, unit: "ms" });
+  if (retention !== undefined) checkNumber("retention", retention, RETENTION);
   return { name, scheduler, replicas, retention };
 }
 

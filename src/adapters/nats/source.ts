@@ -18,7 +18,7 @@ import {
 import type { CandleEvent } from "../../candles/event.js";
 import { checkHistory } from "../../candles/history.js";
 import { type CandleWatch, checkWatch } from "../../candles/options.js";
-import { checkNumber } from "../../contract/input.js";
+import { checkNumber, LONGEST_DELAY } from "../../contract/input.js";
 import type { Candle, SniperQuery } from "../../contract/model.js";
 import { checkMethods } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
@@ -51,7 +51,7 @@ import {
 export interface NatsSourceOptions extends NatsOptions {
   /** Where candles are read from that the stream does not hold; default: they are refused. */
   history?: Pick<PairSource, "history">;
-  /** Time between two checks that the collector of a feed is alive, in ms, from 250; default 5,000. */
+  /** Time between two checks that the collector of a feed is alive, in ms, from 250 to 2,147,483,647; default 5,000. */
   heartbeat?: number;
 }
 
@@ -105,7 +105,7 @@ export function natsSource(connection: NatsConnection, options: NatsSourceOption
     checkMethods("history", "a PairSource, or what has its history", history, ["history"]);
   }
   const settings = checkNatsOptions(named, ["scheduler"]);
-  checkNumber("heartbeat", heartbeat, { min: 250, unit: "ms" });
+  checkNumber("heartbeat", heartbeat, { min: 250, max: LONGEST_DELAY, unit: "ms" });
   /** How many streams of candles have not told what is stored, by what they were asked for. */
   const reading = new Map<string, number>();
   const changed = new Subject<string>();

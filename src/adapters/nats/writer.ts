@@ -1,5 +1,6 @@
 import { type SchedulerLike, Subscription, timer } from "rxjs";
 import { callAfter } from "../../client/timers.js";
+import { LONGEST_DELAY } from "../../contract/input.js";
 import type { Lanes } from "./lanes.js";
 import { type Stamped, writeMessage } from "./message.js";
 import { asPairstreamError, retryAfter, type Store } from "./store.js";
@@ -139,7 +140,8 @@ export class Writer {
   /** Stores again every `ms`, or never if that is 0, what may still be replaced, so that it does not grow too old to be kept. */
   refreshEvery(ms: number): Subscription {
     if (ms === 0) return Subscription.EMPTY;
-    return timer(ms, ms, this.#means.scheduler).subscribe(() => {
+    const wait = Math.min(ms, LONGEST_DELAY);
+    return timer(wait, wait, this.#means.scheduler).subscribe(() => {
       for (const last of this.open) {
         if (this.#waiting.has(last) || this.#sending.has(last)) continue;
         this.offer(last, { ...this.#known.get(last)!, isForced: true });

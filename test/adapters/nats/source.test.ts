@@ -38,6 +38,27 @@ async function stage(
 
 beforeAll(() => natsLibrary());
 
+it("refuses at the call what no timer and no server can hold", () => {
+  const clock = new VirtualClock(START);
+  const wire = { up: () => {}, down: () => {} };
+  const nats = new ModelConnection(new Servers(clock), wire, clock, 0).asConnection;
+  for (const heartbeat of [249, 2 ** 31, 1e12]) {
+    const refused = expect.objectContaining({
+      parameter: "heartbeat",
+      allowed: "a number of ms from 250 to 2147483647",
+    });
+    expect(() => natsSource(nats, { heartbeat })).toThrow(refused);
+  }
+  const client = createClient(demoService().clientOptions);
+  for (const retention of [999, 1e13]) {
+    const refused = expect.objectContaining({
+      parameter: "retention",
+      allowed: "a number of ms from 1000 to 9000000000000",
+    });
+    expect(() => collect(nats, client, [], { retention })).toThrow(refused);
+  }
+});
+
 describe("the history of a source over NATS", () => {
   it("fails after half a minute where the servers have no JetStream", async () => {
     const { clock, series, source, reader } = await stage();

@@ -221,4 +221,16 @@ describe("the writer of a feed", () => {
     await clock.advanceBy(5_000);
     expect(stream.log).toHaveLength(6);
   });
+
+  it("waits no longer than a timer can hold before it stores again", () => {
+    const { clock, writer } = stage();
+    const delays: (number | undefined)[] = [];
+    const schedule = clock.schedule.bind(clock);
+    clock.schedule = (work, delay, state) => {
+      delays.push(delay);
+      return schedule(work, delay, state);
+    };
+    writer.refreshEvery((90 * 86_400_000) / 3).unsubscribe();
+    expect(delays).toEqual([2 ** 31 - 1]);
+  });
 });
