@@ -24,7 +24,7 @@ import {
 import { LeaseBucket } from "./lease-bucket.js";
 import type { NatsConnection } from "./nats.js";
 import type { NatsSettings } from "./options.js";
-import { failureOver, persist, Store } from "./store.js";
+import { failureOver, persist, Store, serverFailure } from "./store.js";
 import { aliveSubject, type FeedSubjects, feedsSubject, leadsSubject } from "./subjects.js";
 
 /** The checked options of a collector. */
@@ -369,7 +369,8 @@ export class Collector implements RunningCollector {
     this.#giveUp();
   }
 
-  #tellTrouble(error: unknown): void {
+  #tellTrouble(cause: unknown): void {
+    const error = serverFailure(this.#setup.connection, cause);
     this.#meter((group) => ({ type: "trouble", group, what: "connection" }));
     this.#tell({ type: "trouble", at: this.#now(), error });
   }

@@ -7,7 +7,7 @@ import type {
 } from "@nats-io/jetstream";
 import type { SchedulerLike } from "rxjs";
 import { sleepUntil } from "../../client/timers.js";
-import { PairstreamError } from "../../errors.js";
+import { NetworkError, PairstreamError } from "../../errors.js";
 import { PlainNetworkError } from "../wire/error.js";
 import { Lanes } from "./lanes.js";
 import { type NatsConnection, type NatsLibrary, natsLibrary } from "./nats.js";
@@ -99,6 +99,13 @@ export async function persist<T>(
 export function failureOver(connection: NatsConnection, what: string, cause: unknown): PairstreamError {
   if (!connection.isClosed()) return asPairstreamError(what, cause);
   return new PlainNetworkError("The NATS connection was closed", cause ? { cause } : {});
+}
+
+/** A failure that may pass; what the NATS client says alone names no server. */
+export function serverFailure(connection: NatsConnection, cause: unknown): PairstreamError {
+  if (cause instanceof PairstreamError) return cause;
+  const { message } = asPairstreamError(`The NATS server ${connection.getServer()} failed`, cause);
+  return new NetworkError(message, { cause });
 }
 
 /** The failure as an error of this library. */

@@ -76,3 +76,27 @@ it("collectors say so where a cluster is too old to give a lease to one alone", 
   expect(await troublesOn(V2_9_20, 3)).toEqual([trouble]);
   expect(await troublesOn(V2_9_20, 1)).toEqual([]);
 });
+
+it.each([
+  ["that is gone", Object.assign(new Error("timeout"), { name: "TimeoutError" })],
+  ["without JetStream", Object.assign(new Error("no responders"), { name: "NoResponders" })],
+  ["that is lost", Object.assign(new Error("disconnected"), { name: "ConnectionError" })],
+])("collectors tell of a server %s by its name, with what the NATS client said", async (_, failure) => {
+  const subject = ofModel(V2_15);
+  const connection = await subject.connect();
+  connection.request = () => Promise.reject(failure);
+  const { pairs, clientOptions } = demoService({ clock: () => subject.scheduler.now() });
+  const client = createClient({ ...clientOptions, scheduler: subject.scheduler });
+  const told: CollectorActivity[] = [];
+  const running = collect(connection, client, [{ pairAddress: pairs[0]! }]).subscribe((one) =>
+    told.push(one),
+  );
+  await subject.until(() => told.length > 0);
+  running.unsubscribe();
+  const error = expect.objectContaining({
+    name: "NetworkError",
+    message: expect.stringMatching(`^The NATS server model failed: .*${failure.message}`),
+    cause: expect.any(Error),
+  });
+  expect(told[0]).toMatchObject({ type: "trouble", error });
+});
