@@ -44,8 +44,9 @@ export class GapFiller {
   readonly #real = new Map<number, CandleChange>();
   /** What was last given out of each interval that may still change. */
   readonly #shown = new Map<number, Shown>();
-  /** The first interval that may still change. */
+  /** The first interval that may still change, and the first that was ever given. */
   #next = -Infinity;
+  #first = Infinity;
   /** The last close before it. */
   #close: number | undefined;
   /** Flat candles were given as final from `#next` until here, with this close. */
@@ -58,15 +59,15 @@ export class GapFiller {
   }
 
   /**
-   * Goes back to `next`, as the service's clock had run ahead. Since `next` only flat candles were final. Those before
-   * `running`, the interval that runs by the right clock, are not given again unless they change; the others were of a
-   * time that had not come.
+   * Goes back to `next`, as the service's clock had run ahead, or as nothing had shown before. Unless the clock was set, what was
+   * given as final stays so. Since `next` only flat candles were final. Those before `running`, the interval that runs by the
+   * right clock, are not given again unless they change; the others were of a time that had not come.
    */
-  setBack(next: number, running: number): void {
+  setBack(next: number, running: number, isSet: boolean): void {
     for (const timestamp of this.#shown.keys()) {
       if (timestamp >= running && !this.#real.has(timestamp)) this.#shown.delete(timestamp);
     }
-    if (next >= this.#next) return;
+    if (next >= this.#next || (!isSet && next >= this.#first)) return;
     this.#given = { until: Math.min(this.#next, running), close: this.#close };
     this.#next = next;
   }
@@ -140,6 +141,7 @@ export class GapFiller {
         revision: before.revision + 1,
       };
     } else if (before === undefined) {
+      this.#first = Math.min(this.#first, timestamp);
       this.#shown.set(timestamp, wanted);
       const { candle, status, revision } = wanted;
       yield { type: "new", candle, status, revision };

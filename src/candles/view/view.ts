@@ -105,9 +105,10 @@ export class CandleView {
       const finals = this.#held === undefined ? changes.filter(isFinal) : [];
       return [...finals, ...book.entries].map(asNew);
     }
-    if (book.epoch === before.epoch) return changes;
     const running = this.#intervals.start(book.observedAt);
-    this.#filler?.setBack(book.finalUntil, running);
+    const isSet = book.epoch !== before.epoch;
+    this.#filler?.setBack(book.finalUntil, running, isSet);
+    if (!isSet) return changes;
     // Where the clock was set back, the running interval may lie before the subscription by the old one.
     this.#start = Math.min(shownFrom, running, this.#startAnew?.() ?? running);
     this.#startAnew = undefined;
