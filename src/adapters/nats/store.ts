@@ -101,7 +101,7 @@ export function failureOver(connection: NatsConnection, what: string, cause: unk
   return new PlainNetworkError("The NATS connection was closed", cause ? { cause } : {});
 }
 
-/** A failure that may pass; what the NATS client says alone names no server. */
+/** A failure of the server, with its name. As it holds a host, it is no `PlainNetworkError`: those may leave the process. */
 export function serverFailure(connection: NatsConnection, cause: unknown): PairstreamError {
   if (cause instanceof PairstreamError) return cause;
   const { message } = asPairstreamError(`The NATS server ${connection.getServer()} failed`, cause);

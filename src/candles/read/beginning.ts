@@ -83,7 +83,10 @@ export class Beginning {
     return start >= Math.min(this.#answered, reached);
   }
 
-  /** Takes note that a range from `start` on has answered with rows, at `at`: none begins only later to answer. */
+  /**
+   * Takes note that a range from `start` on has answered with rows, at `at`. If somebody has found that only later starts answer,
+   * that was wrong.
+   */
   noteAnswer(start: number, at: number): void {
     this.#answeredAt = at;
     this.#answered = Math.min(this.#answered, start);
@@ -206,7 +209,7 @@ export class Beginning {
       if (await answers(middle)) answered = middle;
       else hidden = middle;
     }
-    // An answer that was empty by chance, its copies, or a machine that lags, each second turn, would cut the series short for good.
+    // An answer that was empty by chance, its copies, or every second answer, by a machine that lags, would cut the series short.
     for (const more of [1, 2]) if (await answers(hidden, shift(end, more))) return;
     this.#hidden = hidden;
     this.#open(answered);

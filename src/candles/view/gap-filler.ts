@@ -44,9 +44,10 @@ export class GapFiller {
   readonly #real = new Map<number, CandleChange>();
   /** What was last given out of each interval that may still change. */
   readonly #shown = new Map<number, Shown>();
-  /** The first interval that may still change, and the first that was ever given. */
-  #next = -Infinity;
+  /** The first interval of which anything was ever given. */
   #first = Infinity;
+  /** The first interval that may still change. */
+  #next = -Infinity;
   /** The last close before it. */
   #close: number | undefined;
   /** Flat candles were given as final from `#next` until here, with this close. */
@@ -59,9 +60,9 @@ export class GapFiller {
   }
 
   /**
-   * Goes back to `next`, as the service's clock had run ahead, or as nothing had shown before. Unless the clock was set, what was
-   * given as final stays so. Since `next` only flat candles were final. Those before `running`, the interval that runs by the
-   * right clock, are not given again unless they change; the others were of a time that had not come.
+   * Goes back to `next`: the service's clock was set back (`isSet`), or the first candles of a series show late. If the clock was
+   * not set, what was given as final stays so. Since `next` only flat candles were final. Those before `running`, the interval that
+   * runs by the right clock, are not given again unless they change; the others were of a time that had not come.
    */
   setBack(next: number, running: number, isSet: boolean): void {
     for (const timestamp of this.#shown.keys()) {
