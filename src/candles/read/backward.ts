@@ -1,6 +1,7 @@
 import type { ClientCore } from "../../client/core.js";
 import { sleepUntil } from "../../client/timers.js";
 import { APART, isApart } from "../../poll/apart.js";
+import type { Intervals } from "../../timeframe.js";
 import { type CandleRules, windowStart } from "../rules.js";
 import { ASKS, judgedWithLosses, type Losses, notWhole, pauseAfterStale } from "./asking.js";
 import { EARLIEST } from "./beginning.js";
@@ -87,7 +88,7 @@ export async function readBackward(
     const begin = Math.max(startOfRange(intervals, walk.stride, to, earliest()), lastOf(walk));
     const limit = limitOf(walk.stride, missing);
     const asked = { from: begin, to, anchors, stale: stale + asks, searchUntil: to, ...limit };
-    page = kept ?? (await pages.read(asked, options));
+    page = kept ?? toldBy(walk, intervals, anchors, await pages.read(asked, options));
     if (page === undefined || page.to < to) {
       if (page?.candles.length) walk.told = [...(walk.told ?? []), page];
       walk.stride = strideAfter(coveredBy(walk.stride, intervals, asked), undefined);
@@ -155,6 +156,21 @@ export async function readBackward(
 /** The last row of the nearest beginning that has been told: what lies before it is not asked for again. */
 function lastOf({ told }: BackwardWalk): number {
   return told?.at(-1)?.candles.at(-1)?.timestamp ?? -Infinity;
+}
+
+/**
+ * An answer, up to where it tells. Where no known candle shows that it is whole, one that gives the oldest first may lack its
+ * newest: what follows its last row counts once an answer has begun with that.
+ */
+function toldBy(
+  walk: BackwardWalk,
+  { end }: Intervals,
+  anchors: readonly number[],
+  page: Page | undefined,
+): Page | undefined {
+  const last = page?.candles.at(-1)?.timestamp ?? -Infinity;
+  if (!page?.isAscending || anchors.length > 0 || last < page.from || last <= lastOf(walk)) return page;
+  return { ...page, to: Math.min(page.to, end(last)) };
 }
 
 /** The nearest beginning that has been told, once all from its last row on is read by the same clock. */

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import type { BackwardWalk } from "../../../src/candles/read/backward.js";
 import { FULL_PAGE } from "../../../src/candles/read/pages.js";
 import { NetworkError } from "../../../src/errors.js";
-import { archive, failingHabits, lastOf, minute, run, START, timesOf } from "./archive.js";
+import { archive, failingHabits, lastOf, MINUTE, minute, run, START, timesOf } from "./archive.js";
 
 describe("the newest candles of a series", () => {
   it.each([1, 2, 100, 990, 2_500])("are exactly %d, a request a full page", async (count) => {
@@ -99,6 +99,29 @@ describe("the newest candles of a series", () => {
     expect(timesOf(await shop.backward(900, minute(5_000), walk))).toEqual(run(4_100, 900));
     // Seven pages and the one that failed, then the last two, and a row more that joins them.
     expect(shop.asked.pages).toBeLessThanOrEqual(7 + 1 + 3);
+  });
+
+  it("are found up to the end though an answer that gives the oldest first is cut there", async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.integer({ min: 2, max: 300 }),
+        fc.integer({ min: 0, max: 5 }),
+        fc.integer({ min: 1, max: 7 }),
+        fc.nat(2),
+        async (count, silent, step, cuts) => {
+          const times = run(0, 2_000, step);
+          const until = times.at(-1)! + MINUTE * (1 + silent);
+          const sound = await lastOf({ times, order: "ascending" }, count, until);
+          expect(sound.got).toEqual(times.slice(-count));
+          // The first answers lack all that comes after some of their rows.
+          const cut = (answer: number) => times.slice(2_000 - count + 2 + Math.floor((count * answer) / 4));
+          const lacking = new Map(Array.from({ length: cuts }, (_, answer) => [answer, cut(answer)]));
+          const { got } = await lastOf({ times, order: "ascending", lacking }, count, until);
+          expect(got).toEqual(sound.got);
+        },
+      ),
+      { numRuns: 100 },
+    );
   });
 
   it("are asked for in other words behind a cache that would give an answer again that is not whole", async () => {
