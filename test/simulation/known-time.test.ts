@@ -144,6 +144,12 @@ it("knows the time after a lie once two answers of seconds that were not heard b
   ]);
 });
 
+it("takes a Date from before its second for a lie", () => {
+  expect(trustedAfter([5_000, 0], [6_100, -1_000], [7_000, 0], [8_000, 0])).toEqual([
+    ...[true, false, false, true],
+  ]);
+});
+
 it("tells how much of a second no Date has told by then", () => {
   const phases = [500, 700, 950, 20, 300];
   const untold = (old?: number) =>

@@ -2,8 +2,8 @@ import type { Exchange } from "./exchanges.js";
 import type { RunLog } from "./run-log.js";
 import { serviceClockOf } from "./service-time.js";
 
-/** A `Date` names a whole second, and is a little older once it is sent, ms. */
-const DATE_ERROR = 1_250;
+/** A `Date` names a whole second, ms. */
+const DATE_ERROR = 1_000;
 /** After a lie, or a clock that was set, so many answers in a row that agree with each other tell the time again. */
 const AGREEING = 2;
 /** A clock that was set by less is found out as answers come, ms; one that was set by more at once. */
