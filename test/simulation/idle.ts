@@ -1,3 +1,4 @@
+import { setFlagsFromString } from "node:v8";
 import {
   type CandleEvent,
   createClient,
@@ -68,6 +69,8 @@ const SAMPLES = 10;
 export async function proveFlat(): Promise<void> {
   const collect = (globalThis as { gc?: () => void }).gc;
   if (collect === undefined) throw new Error("run it with --expose-gc");
+  // Optimised code lies on the heap, too, and more of it is made for half a million polls.
+  setFlagsFromString("--no-opt");
   const world = idleWorld({ every: 1_000 });
   const samples: number[] = [];
   // What is made once is made in the first polls.
@@ -90,6 +93,6 @@ export async function proveFlat(): Promise<void> {
     `${world.requests()} polls, ${world.events.length} events, heap ${(mean / 1_024).toFixed(0)} kB, growth over all ${(growth / 1_024).toFixed(1)} kB`,
   );
   world.leave();
-  // A byte for every ten polls would be a leak; what a heap breathes is less.
-  if (world.events.length > 0 || growth > POLLS / 10 || world.clock.pending > 0) process.exitCode = 1;
+  // A byte for every fifty polls would be a leak; what a heap breathes is less.
+  if (world.events.length > 0 || growth > POLLS / 50 || world.clock.pending > 0) process.exitCode = 1;
 }
