@@ -10,7 +10,7 @@ import {
   of,
 } from "rxjs";
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
-import { earliestTime, type ServiceClock, serviceTime } from "../client/service-clock.js";
+import { earliestTime, type ServiceClock, serviceTime, serviceTimeBounds } from "../client/service-clock.js";
 import type { Series } from "../contract/model.js";
 import type { FeedUpdate } from "../poll/poller.js";
 import type { CandleEvent } from "./event.js";
@@ -110,6 +110,13 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
       return concat(of(first), reading.steps()).pipe(concatMap((step) => opened.take(step)));
     };
 
+    /** Whether what is known lies ahead of a clock that was set back since: which interval runs only a `Date` tells. */
+    const isAhead = ({ book }: CandleState) => {
+      const clock = core.serviceClock();
+      const { latest } = serviceTimeBounds(clock, core.scheduler.now());
+      return watch.since === undefined && clock.bounds !== undefined && book.observedAt > latest;
+    };
+
     const feed = candleFeed(core, watch);
     const updates = new Observable<FeedUpdate<CandleState>>((subscriber) => {
       feed.subscribe(subscriber);
@@ -121,7 +128,7 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
           noteFailure();
           return EMPTY;
         }
-        if (view === undefined) return open(state);
+        if (view === undefined) return isAhead(state) ? EMPTY : open(state);
         if (!isFresh) return EMPTY;
         history!.follow(state.book);
         return view.take({ type: "state", state });

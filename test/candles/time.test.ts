@@ -232,6 +232,54 @@ it.each([-60_000, -9_000_000])(
   },
 );
 
+it.each([-20_000, -90_000, -1_400_000, 90_000, 1_400_000])(
+  "whoever joins a poll since whose last answer the machine's clock was set by %i ms gets nothing older than the interval that runs",
+  async (by) => {
+    let isSet = false;
+    const world = new World({
+      start: at("12:00:10"),
+      hasDate: true,
+      schedulerOf: (clock) => ({
+        now: () => clock.now() + (isSet ? by : 0),
+        schedule: clock.schedule.bind(clock),
+      }),
+    });
+    world.swapsEvery(10_000, at("11:00:00"), at("13:00:00"));
+    const options = { ...MINUTES, revisionWindow: 4, every: "close" } as const;
+    watchCandles(world.client, options).subscribe();
+    await world.clock.advanceTo(at("12:05:30"));
+    isSet = true;
+    const firsts = [options, { ...options, every: 180_000 } as const, { ...options, fillGaps: true }].map(
+      (joining) => {
+        const told: number[] = [];
+        watchCandles(world.client, joining).subscribe(({ candle }) => told.push(candle.timestamp));
+        return () => Math.min(...told);
+      },
+    );
+    await world.clock.advanceTo(at("12:09:30"));
+    for (const first of firsts) {
+      expect(first()).toBeGreaterThanOrEqual(at("12:05:00"));
+      expect(first()).toBeLessThanOrEqual(at("12:06:00"));
+    }
+  },
+);
+
+it("whoever joins after the machine's clock was set back, where no answer has a Date, is told at once what the poll has", async () => {
+  let isSet = false;
+  const schedulerOf = (clock: VirtualClock): SchedulerLike => ({
+    now: () => clock.now() - (isSet ? 90_000 : 0),
+    schedule: clock.schedule.bind(clock),
+  });
+  const world = new World({ start: at("12:00:10"), hasDate: false, schedulerOf });
+  world.swapsEvery(10_000, at("11:00:00"), at("13:00:00"));
+  watchCandles(world.client, MINUTES).subscribe();
+  await world.clock.advanceTo(at("12:05:30"));
+  isSet = true;
+  const told: number[] = [];
+  watchCandles(world.client, MINUTES).subscribe(({ candle }) => told.push(candle.timestamp));
+  expect(told.at(-1)).toBe(at("12:05:00"));
+});
+
 it("a machine's clock that is set ahead, and found out just before a close, leaves out no close", async () => {
   const lates = await Promise.all(
     Array.from({ length: 16 }, async (_, step) => {
