@@ -43,6 +43,8 @@ interface Case {
   readonly isThrottled?: Context["isThrottled"];
   /** Of which error it tells while it is not live. */
   readonly lastError?: string;
+  /** When it says, after it has stalled, that a quota is spent until long after, ms. */
+  readonly spentAfter?: number;
   /** A poll that is due, ms after the start. */
   readonly due?: number;
   /** What is not told of the time, ms. */
@@ -66,6 +68,7 @@ async function breachesOf({
   looks = [],
   isThrottled = () => false,
   lastError,
+  spentAfter,
   due,
   untold = 0,
   hasGhost = false,
@@ -79,6 +82,11 @@ async function breachesOf({
     lastError === undefined
       ? seen(at, state)
       : { at, order: 0, value: { state, failures: 1, lastError: { name: lastError } } };
+  const spent = (at: number) => ({
+    at,
+    order: 0,
+    value: { state, failures: 1, lastError: { name: "QuotaExceededError", resetsAt: at + 3_600_000 } },
+  });
   const lost = (at: number, number: number) => ({
     ...seen(START + at, "starting"),
     value: { state: "starting" as const, failures: number + 1, lastError: { status: 404 } },
@@ -87,6 +95,7 @@ async function breachesOf({
   const statuses = state === "starting" ? begins : [seen(START, "starting"), seen(START + 1_000, "live")];
   for (let flap = state === "starting" ? flaps : 0; flap < flaps; flap += 1) {
     statuses.push(unwell(stalledAt + flap * 60_000));
+    if (spentAfter !== undefined) statuses.push(spent(stalledAt + flap * 60_000 + spentAfter));
     if (end === "live") statuses.push(seen(stalledAt + flap * 60_000 + stalledFor, "live"));
   }
   const left = statuses.at(-1)!.at + (end === "live" ? 1_000 : stalledFor);
@@ -271,6 +280,13 @@ it("wants no status that stays live after a poll whose last attempt has failed",
   expect(await breachesOf({ ...isSpent, lastError: "QuotaExceededError" })).toEqual([]);
   expect(await breachesOf({ ...isSpent, lastError: "ContractError" })).toEqual(stays);
   expect(await breachesOf({ ...isSpent, from: 60_200, lastError: "QuotaExceededError" })).toEqual(stays);
+});
+
+it("allows one to be late from when it says that a quota is spent, and not before", async () => {
+  const stalled = { stalledFor: 200_000, end: "left" } as const;
+  expect(await breachesOf({ ...stalled, spentAfter: LOOK - 1 })).toEqual([]);
+  expect(await breachesOf({ ...stalled, spentAfter: 60_000 })).toHaveLength(1);
+  expect(await breachesOf(stalled)).toHaveLength(1);
 });
 
 it("wants a status to stall two seconds after a poll was due, and what Dates do not tell of the time", async () => {

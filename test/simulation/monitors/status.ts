@@ -66,15 +66,17 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
   const isBorn = context.serviceClock(wellFrom) > log.plan.world.createdAt + 1_000;
   if (plan.kind === "sniper-status" && !isBorn) return;
   let flaps = 0;
-  for (const { from, until, value } of unwellTimes(stay)) {
-    if (until <= calmFrom) continue;
+  for (const { from, until: end, value } of unwellTimes(stay)) {
+    // What a quota leaves to its next period is late until then, and says so.
+    const spent = stay.statuses.find(
+      ({ at, value: { lastError } }) => at >= from && at <= end && lastError?.name === "QuotaExceededError",
+    );
+    const { resetsAt = 0 } = (spent?.value.lastError ?? {}) as Partial<QuotaExceededError>;
+    const isSpent = context.serviceClock(end) <= resetsAt + 2 * (UNTOLD + roundTrip(log));
+    const until = isSpent ? spent!.at : end;
+    if (until <= Math.max(from, calmFrom)) continue;
     const at = Math.max(from, calmFrom);
     if (isHeldBack(log, context, from, until)) continue;
-    // What a quota leaves to its next period is late until then, and says so.
-    const { lastError } = value;
-    const isSpent = lastError?.name === "QuotaExceededError";
-    const resetsAt = isSpent ? ((lastError as QuotaExceededError).resetsAt ?? 0) : 0;
-    if (context.serviceClock(until) <= resetsAt + 2 * (UNTOLD + roundTrip(log))) continue;
     if (from >= calmFrom && until - from <= 2 * roundTrip(log)) {
       flaps += 1;
       if (flaps <= MOST_FLAPS) continue;
