@@ -52,6 +52,10 @@ describe("a pair that is not known", () => {
     expect(breaches(59_000, broken.slice(0, 2))).toEqual(["candles 0 gives up after 2 answers"]);
     const readable = broken.map((each) => ({ ...each, body: JSON.stringify({ result: [row(1)] }) }));
     expect(breaches(60_000, readable)).toEqual(["candles 0 gives up after 0 answers"]);
+    // A row of the interval before the range is none of it.
+    const url = broken[0]!.url.replace("fromDate=0", `fromDate=${START / 1_000}`);
+    const beside = broken.map((each) => ({ ...each, url }));
+    expect(breaches(60_000, beside)).toEqual(["candles 0 gives up after 0 answers"]);
     // A page without rows that leads on is one of that pair.
     const error = { name: "ContractError", path: ["cursor"] };
     const leading = { ...answer(60_000, []), attempt: 3, told: { order: 60_000, isGood: false, error } };

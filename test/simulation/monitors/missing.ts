@@ -1,4 +1,5 @@
-import type { PairstreamError } from "../../../src/index.js";
+import type { PairstreamError, Timeframe } from "../../../src/index.js";
+import { intervalsOf } from "../calendar.js";
 import { isCutShort, readOf } from "../economy/answers.js";
 import { presencesOf } from "../economy/spans.js";
 import type { Exchange } from "../exchanges.js";
@@ -156,10 +157,13 @@ function isLost({ status }: Exchange): boolean {
   return status === 404;
 }
 
-/** Whether a page has rows, and none that can be read. */
+/** Whether a page has rows, and none that can be read; what lies in the interval before its range is not asked for. */
 function isBroken(answer: Exchange): boolean {
   const read = readOf(answer);
-  return read?.asked.kind === "ohlcv" && read.rows.size === 0 && read.served > 0;
+  if (read?.asked.kind !== "ohlcv" || read.rows.size > 0) return false;
+  const { from, series } = read.asked;
+  const begin = intervalsOf(series.split(" ")[1] as Timeframe).end(from);
+  return read.hasUnidentifiedRow || [...read.broken].some((start) => start >= begin);
 }
 
 /**
