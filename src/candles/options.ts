@@ -34,7 +34,7 @@ export interface WatchOptions {
   revisionWindow?: number;
   /**
    * Whether to add flat candles (volume 0, swaps 0) for covered intervals without swaps, from the first known candle on;
-   * default false.
+   * default false. A number of candles in `since` counts those with swaps alone.
    */
   fillGaps?: boolean;
   /** Where weeks begin; default `"monday"`. */

@@ -236,7 +236,7 @@ function drawPoll(draw: Draw, { series, every, settle, revisionWindow, weekStart
   };
 }
 
-/** Of so many intervals a history is filled from 1970 on. */
+/** Of so many intervals a history is filled, from 1970 on or back by a number of candles. */
 const MOST_FILLED = 20_000;
 
 /** Nobody who is shown candles leaves sooner, so that what they are shown can be told from the truth, ms. */
@@ -255,7 +255,11 @@ function drawStays(draw: Draw, feed: FeedPlan, world: WorldPlan): WatcherPlan[] 
     const back = draw.weighed({ none: 4, instant: 4, candles: 2 });
     const fillGaps = draw.chance(0.4) ? { fillGaps: true } : {};
     if (back === "none") return fillGaps;
-    if (back === "candles") return { since: { candles: draw.scaled(1, 1_500) }, ...fillGaps };
+    if (back === "candles") {
+      const candles = draw.scaled(1, 1_500);
+      const isBearable = candles * world.swapEvery < MOST_FILLED * interval;
+      return { since: { candles }, ...(isBearable && fillGaps) };
+    }
     const begins = serviceClockOf(world).at(world.start + from);
     const since = begins - interval * draw.scaled(1, Math.max(2, Math.min(3_000, begins / interval / 2)));
     // Years of seconds without a swap would be filled, too.
