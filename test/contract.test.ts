@@ -197,6 +197,7 @@ describe("a sniper body", () => {
         ],
       },
       refused: [],
+      hasList: true,
     });
   });
 

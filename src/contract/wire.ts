@@ -205,7 +205,7 @@ function rowTimestamp(row: unknown): number | undefined {
 export function readSniperBody(
   text: string,
   quote: Quote,
-): Refused<string> & { readonly report: SniperReport } {
+): Refused<string> & { readonly report: SniperReport; readonly hasList: boolean } {
   const body = parseJson(text, quote);
   const { result: rows, ...envelope } = readEnvelope(reportEnvelope, body, quote);
   // Each field may be missing or null, but not all of them: an error answer would otherwise pass as a report without snipers.
@@ -223,7 +223,8 @@ export function readSniperBody(
     if (read.success) result.push(read.data);
     else refused.push(new RefusedRow(rowWallet(list[index]), index, flawOf(read.error)));
   }
-  return { report: Object.freeze({ ...envelope, result: Object.freeze(result) }), refused };
+  const report = Object.freeze({ ...envelope, result: Object.freeze(result) });
+  return { report, refused, hasList: rows !== null };
 }
 
 function countTransactions(list: readonly unknown[]): number {

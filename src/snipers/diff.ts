@@ -31,8 +31,8 @@ export interface SniperRead {
   /** Wallets with an unreadable row. They count neither as absent nor as changed. */
   readonly unreadable: ReadonlySet<string>;
   /**
-   * Whether an unreadable row had no readable wallet address either. Then no wallet counts as absent, because the row
-   * may be any wallet's.
+   * Whether an unreadable row had no readable wallet address either, or there was no list at all. Then no wallet counts as
+   * absent, because the row may be any wallet's.
    */
   readonly hasUnidentifiedRow: boolean;
   /** Whether nobody knows when the service made it. Then it proves no absence. */
@@ -77,9 +77,9 @@ export function bookOfAbsent(
 /** So many wallets do not go at once, as so many final candles do not. */
 const MANY = 4;
 
-/** Whether a report without any wallet is none, as too many are known. */
-export function hasMany({ wallets }: SniperBook): boolean {
-  return wallets.size >= MANY;
+/** Whether a report without any wallet is none: too many are known or, where it has no list at all, any is. */
+export function lacksAll({ wallets }: SniperBook, hasList: boolean): boolean {
+  return wallets.size >= (hasList ? MANY : 1);
 }
 
 /**

@@ -38,7 +38,14 @@ export function tradesOf(
   before: Wallets,
   now: Wallets,
 ): readonly SniperTrade[] {
-  const found = events.flatMap(changesIn);
+  const changes = events.flatMap(changesIn);
+  // What goes and comes with one hash was told of another place, and is no other trade.
+  const tradeOf = ({ side, walletAddress, transaction }: Change) =>
+    `${side} ${walletAddress} ${transaction.transactionHash}`;
+  const hashes = (kind: Change["kind"]) =>
+    new Set(changes.flatMap((change) => (change.kind === kind ? tradeOf(change) : [])));
+  const [made, taken] = [hashes("made"), hashes("taken-back")];
+  const found = changes.filter((change) => !made.has(tradeOf(change)) || !taken.has(tradeOf(change)));
   const keyOf = ({ walletAddress, side }: Change) => `${side} ${walletAddress}`;
   const counts = new Map<string, number>();
   for (const change of found) counts.set(keyOf(change), (counts.get(keyOf(change)) ?? 0) + 1);

@@ -1,5 +1,5 @@
 import type { SniperReport } from "../contract/model.js";
-import { hasMany, readReport, type SniperBook, type SniperRead, snapshot } from "./diff.js";
+import { lacksAll, readReport, type SniperBook, type SniperRead, snapshot } from "./diff.js";
 import type { SniperEvent } from "./event.js";
 
 /** What a report says of the pair itself. */
@@ -31,7 +31,7 @@ export function nextView(
   if (known !== undefined) {
     const book = before?.book ?? known;
     const read = lastRead(state);
-    const isBlank = state.book.wallets.size === 0 && hasMany(book);
+    const isBlank = state.book.wallets.size === 0 && lacksAll(book, true);
     return { head, ...readReport(book, isBlank ? { ...read, isInDoubt: true } : read) };
   }
   if (before !== undefined) return state;

@@ -14,7 +14,7 @@ import { countRefusals, type RefusalCounts, skipRows } from "../poll/refused-row
 import { steadySchedule } from "../poll/schedule.js";
 import { sharedFeed } from "../poll/shared-poll.js";
 import type { Tell } from "../poll/teller.js";
-import { emptySniperBook, hasMany, readReport, type SniperBook } from "./diff.js";
+import { emptySniperBook, lacksAll, readReport, type SniperBook } from "./diff.js";
 import type { SniperEvent } from "./event.js";
 import { checkKnown, type KnownSnipers } from "./known.js";
 import { nextView, type SniperState, type SniperView } from "./view.js";
@@ -161,11 +161,12 @@ function bodyReader(
   const refusals: RefusalCounts<string> = new Map();
   return (text, quote, known, tell) => {
     const body = readSniperBody(text, quote);
-    const { refused, report } = body;
+    const { refused, report, hasList } = body;
     countRefusals(refusals, refused, report.result, ({ walletAddress }) => walletAddress);
     const isEmpty = report.result.length === 0;
     if (known.observedAt === undefined && refused.length > 0 && isEmpty) throw refused[0]!.error;
-    if (refused.length === 0 && isEmpty && hasMany(known)) throw new ContractError(["result"], LACKS_ALL);
+    if (refused.length === 0 && isEmpty && lacksAll(known, hasList))
+      throw new ContractError(["result"], LACKS_ALL);
     skipRows(core, { pairAddress, url }, refused, (key) => refusals.get(key)!, tell);
     return body;
   };
@@ -184,7 +185,7 @@ function sniperAsker(
   return async ({ priority, signal, tell }) => {
     const parse = (text: string, quote: Quote) => read(text, quote, book, tell);
     const answer = await core.send({ route, priority, signal, parse, needsClock: true, tell });
-    const { report, refused } = answer.value;
+    const { report, refused, hasList } = answer.value;
     const { isInDoubt } = answer;
     // Within one epoch of the service's clock the instant of the book does not go back.
     const at = answer.observedAt;
@@ -192,7 +193,7 @@ function sniperAsker(
     epoch = answer.epoch;
     const trouble = {
       unreadable: new Set(refused.flatMap(({ key }) => key ?? [])),
-      hasUnidentifiedRow: refused.some(({ key }) => key === undefined),
+      hasUnidentifiedRow: !hasList || refused.some(({ key }) => key === undefined),
       isInDoubt,
     };
     const turn = readReport(book, { report, observedAt, ...trouble });

@@ -91,6 +91,38 @@ describe("watchSniperReport", () => {
     ]);
   });
 
+  it("tells no trade again whose time or block reads otherwise, and shows it as it reads", async () => {
+    const world = snipedWorld();
+    const { looks } = looksAt(world);
+    await world.clock.advanceTo(at("12:03:30"));
+    const told = looks.length;
+    const oddities = [
+      ({ transactionTimestamp }: { transactionTimestamp: string }) => ({
+        transactionTimestamp: transactionTimestamp.replace(/\.\d+/, ".001"),
+      }),
+      () => ({ blocksAfterCreation: null }),
+      () => ({ blocksAfterCreation: 77 }),
+      () => ({}),
+    ];
+    for (const odd of oddities) {
+      world.interfere = (_asked, answer) =>
+        withRows(answer, (rows) =>
+          rows.map(({ sellTransactions, ...row }) => ({
+            ...row,
+            sellTransactions: (sellTransactions as { transactionTimestamp: string }[]).map((sale) => ({
+              ...sale,
+              ...odd(sale),
+            })),
+          })),
+        );
+      await world.clock.advanceBy(60_000);
+    }
+    expect(looks.length).toBeGreaterThan(told + 2);
+    const types = looks.slice(told).flatMap(({ events }) => events.map(({ type }) => type));
+    expect(types).toContain("transaction-removed");
+    expect(looks.slice(told).flatMap(({ trades }) => trades)).toEqual([]);
+  });
+
   it("keeps a wallet whole while one of its sales is in doubt, and tells all of it with the second report", async () => {
     const world = snipedWorld();
     const { looks } = looksAt(world);

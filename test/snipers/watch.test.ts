@@ -183,6 +183,25 @@ describe("watchSnipers", () => {
     },
   );
 
+  it.each([{ blockNumber: 1, result: null }, { transactionHash: "hash" }])(
+    "takes nothing back where reports have no list at all, however few wallets are known, and is stalled: %j",
+    async (body) => {
+      const { world, events } = sniped();
+      const states: string[] = [];
+      watchFeedStatus(world.client, { pairAddress: PAIR }).subscribe(({ state }) => states.push(state));
+      await world.clock.advanceTo(at("12:01:30"));
+      const told = events.map(brief);
+      world.interfere = () => answered(200, body);
+      await world.clock.advanceTo(at("12:07:30"));
+      expect(events.map(brief)).toEqual(told);
+      expect(states.at(-1)).toBe("stalled");
+      world.interfere = () => undefined;
+      await world.clock.advanceTo(at("12:08:30"));
+      expect(events.map(brief)).toEqual([...told, "sold a", "wallet-updated a"]);
+      expect(states.at(-1)).toBe("live");
+    },
+  );
+
   it.each([400, 401, 403, 424])("ends with %i", async (status) => {
     const { world, errors } = sniped();
     world.interfere = () => answered(status, { message: "no" });
