@@ -215,9 +215,9 @@ class FeedReader<M extends Stamped> {
     const wait = MISSED_AFTER * (plan.heartbeat ?? HEARTBEAT);
     this.#pulse = callAfter(scheduler, scheduler.now(), wait, async () => {
       const found = await this.#look();
-      if (this.#listening.closed || this.#publisher !== undefined) return;
+      if (this.#listening.closed || this.#publisher) return;
       this.#missPublisher();
-      if (found !== undefined && !(found instanceof PairstreamError)) return;
+      if (found && !(found instanceof PairstreamError)) return;
       const code = found ? UNANSWERED : UNPUBLISHED;
       // Who reads the status alone is told by it.
       if (plan.parse) this.#warn(code, found?.message ?? `Nobody publishes ${feed.key} so far`, code);
