@@ -69,6 +69,8 @@ export type PaperEvent = {
  * is decided on an event that is not `live` is refused as `late`: a history only warms up indicators. A candle that is
  * corrected later is not traded again. Orders from before the first event count as decided on it.
  *
+ * Orders on a series of which no candle comes stay open, and nothing is said of that, as one may still come.
+ *
  * It completes when `events` and the strategy have completed. Errors of both pass through. Throws an `InvalidInputError`
  * for bad options, and ends with one where `events` hold anything else.
  *
