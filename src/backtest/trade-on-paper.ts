@@ -15,6 +15,7 @@ import type { CandleEvent } from "../candles/event.js";
 import { checkWeekStart } from "../contract/input.js";
 import type { Series, WeekStart } from "../contract/model.js";
 import { checkNames, namesOf } from "../contract/names.js";
+import { checkEvent } from "../operators/series-states.js";
 import type { PlacedOrder } from "./backtest.js";
 import type { CancelOrder, Order } from "./order.js";
 import { PaperAccount } from "./paper-account.js";
@@ -68,8 +69,10 @@ export type PaperEvent = {
  * is decided on an event that is not `live` is refused as `late`: a history only warms up indicators. A candle that is
  * corrected later is not traded again. Orders from before the first event count as decided on it.
  *
+ * Orders on a series of which no candle comes stay open, and nothing is said of that, as one may still come.
+ *
  * It completes when `events` and the strategy have completed. Errors of both pass through. Throws an `InvalidInputError`
- * for bad options.
+ * for bad options, and ends with one where `events` hold anything else.
  *
  * ```ts
  * import { createClient, watchCandles } from "pairstream";
@@ -116,6 +119,7 @@ export function tradeOnPaper(
         ];
       };
       const hear = (event: CandleEvent): PaperEvent[] => {
+        checkEvent(event);
         const isFirst = account === undefined;
         account ??= new PaperAccount(rules, series, weekStart, event.observedAt);
         const told = tell(account.hear(event));

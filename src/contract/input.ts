@@ -194,3 +194,10 @@ export function show(value: unknown): string {
   if (typeof value === "object" && value !== null) return "an object";
   return typeof value === "function" ? "a function" : String(value);
 }
+
+/** The same, where it matters what an object holds. */
+export function showFields(value: unknown): string {
+  if (Array.isArray(value)) return "a list";
+  const fields = typeof value === "object" ? Object.keys({ ...value }).slice(0, 8) : [];
+  return show(value) + (fields.length > 0 ? ` with ${fields.join(", ")}` : "");
+}

@@ -1,5 +1,5 @@
 import type { CandleEvent } from "../candles/event.js";
-import { show } from "../contract/input.js";
+import { showFields } from "../contract/input.js";
 import type { Series } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import { warnProcess } from "../warning.js";
@@ -30,8 +30,9 @@ export class SeriesStates<S extends object> {
 
   /** The state of the event's series; `undefined` if the event has to be left out. */
   admit(event: CandleEvent): S | undefined {
-    const entry = (event?.series === this.series ? this.entry : undefined) ?? this.find(event);
-    const { timestamp } = event.candle;
+    const timestamp = event?.candle?.timestamp;
+    const known = timestamp !== undefined && event.series === this.series ? this.entry : undefined;
+    const entry = known ?? this.find(event);
     if (timestamp <= entry.finalUntil) {
       if (event.type !== "new") {
         if (!entry.hasReported) report(event, entry.finalUntil);
@@ -65,17 +66,11 @@ export class SeriesStates<S extends object> {
   }
 }
 
-/** Only what is met outside a known series is checked, so events cost nothing more. */
-function checkEvent(event: Partial<CandleEvent> | null | undefined): void {
-  if (event?.series && event.candle) return;
-  const fields =
-    typeof event === "object"
-      ? Object.keys({ ...event })
-          .slice(0, 8)
-          .join(", ")
-      : "";
-  const given = Array.isArray(event) ? "a list" : show(event) + (fields && ` with ${fields}`);
-  throw new InvalidInputError("events", "events as of watchCandles or replayCandles", `hold ${given}`);
+/** Throws an `InvalidInputError` that says what a stream holds, where that is no event of a candle. */
+export function checkEvent(event: Partial<CandleEvent> | null | undefined): void {
+  if (event?.series && typeof event.candle?.timestamp === "number") return;
+  const allowed = "events as of watchCandles or replayCandles";
+  throw new InvalidInputError("events", allowed, `hold ${showFields(event)}`);
 }
 
 function nameOf({ network, pairAddress, timeframe, currency }: Series): string {

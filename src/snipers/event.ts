@@ -1,4 +1,6 @@
+import { showFields } from "../contract/input.js";
 import type { Sniper, SniperReport, SniperTotal, SniperTransaction } from "../contract/model.js";
+import { InvalidInputError } from "../errors.js";
 import { inOrder } from "./transactions.js";
 
 /** Whether a wallet bought early, or sold. */
@@ -88,7 +90,7 @@ export const emptyReport: SniperReport = Object.freeze({
  * Folds one event into a report and returns a new report.
  *
  * Folded from `emptyReport`, the events of a pair give its snipers by address, ascending. No event carries the report's
- * own block, time and hash, so these stay as they are.
+ * own block, time and hash, so these stay as they are. Throws an `InvalidInputError` for what is no report, or no such event.
  *
  * ```ts
  * import { applySniperEvent, emptyReport, type SniperEvent } from "pairstream";
@@ -98,8 +100,25 @@ export const emptyReport: SniperReport = Object.freeze({
  * ```
  */
 export function applySniperEvent(report: SniperReport, event: SniperEvent): SniperReport {
+  if (!Array.isArray(report?.result)) {
+    const allowed = "a report of snipers, such as emptyReport";
+    throw new InvalidInputError("report", allowed, `is ${showFields(report)}`);
+  }
+  if (!(event as Partial<Record<string, unknown>>)?.[ABOUT[event?.type]]) {
+    throw new InvalidInputError("event", "an event of watchSnipers", `is ${showFields(event)}`);
+  }
   return Object.freeze({ ...report, result: Object.freeze(foldWallets(report.result, event)) });
 }
+
+/** What an event of each type is about. */
+const ABOUT = {
+  "wallet-added": "wallet",
+  "wallet-updated": "wallet",
+  "wallet-removed": "previous",
+  sniped: "transaction",
+  sold: "transaction",
+  "transaction-removed": "transaction",
+} as const satisfies Record<SniperEvent["type"], string>;
 
 function foldWallets(wallets: readonly Sniper[], event: SniperEvent): Sniper[] {
   switch (event.type) {

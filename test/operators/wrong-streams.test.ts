@@ -1,5 +1,6 @@
 import { NEVER, of } from "rxjs";
 import { describe, expect, it } from "vitest";
+import { tradeOnPaper } from "../../src/backtest/index.js";
 import {
   type CandleEvent,
   closes,
@@ -34,6 +35,12 @@ const WRONG: [name: string, value: unknown, said: string][] = [
   ],
   ["events without a series", { candle: minuteCandle(1), series: undefined }, "object with candle, series"],
   ["events without a candle", { series: { ...SERIES } }, "hold an object with series"],
+  ["events of a known series without a candle", { series: SERIES }, "hold an object with series"],
+  [
+    "events whose candle is none",
+    { series: SERIES, type: "new", candle: 5 },
+    "hold an object with series, type, candle",
+  ],
   ["empty objects", {}, "hold an object;"],
 ];
 
@@ -47,6 +54,7 @@ const OPERATORS = {
   "withTimeframe of its own": withTimeframe("5min", { fast: ema(2) }),
   "withTimeframe of a stream": withTimeframe(NEVER, { fast: ema(2) }),
   crosses: crosses("candle.close", 2),
+  tradeOnPaper: tradeOnPaper({ series: [SERIES], strategy: () => NEVER }),
 };
 
 describe.each(Object.entries(OPERATORS))("%s", (_, operator) => {

@@ -22,6 +22,7 @@ import {
 import type { CandleEvent } from "../../candles/event.js";
 import type { Series } from "../../contract/model.js";
 import { InvalidInputError } from "../../errors.js";
+import { checkEvent } from "../../operators/series-states.js";
 import type { Row, Rows } from "./rows.js";
 import { type Drawing, isGone, stageOf } from "./stage.js";
 
@@ -113,6 +114,7 @@ export function draw<E extends CandleEvent, R extends Row>(
     stage.request(true);
   };
   const note = (event: CandleEvent) => {
+    checkEvent(event);
     if (event.series !== known) {
       known = event.series;
       const other = nameOf(known);

@@ -1,7 +1,7 @@
 import type { Msg } from "@nats-io/transport-node";
 import { Observable, type Subscriber, Subscription, tap } from "rxjs";
 import { callAfter } from "../../client/timers.js";
-import { ContractError } from "../../errors.js";
+import { ContractError, PairstreamError } from "../../errors.js";
 import { warnProcess } from "../../warning.js";
 import { type Heard, isBehind, isGapBefore, NOTHING_HEARD, newer } from "./gaps.js";
 import {
@@ -15,7 +15,7 @@ import type { NatsConnection } from "./nats.js";
 import type { NatsSettings } from "./options.js";
 import { MISSED_AFTER, type Pulse, pulseOf } from "./pulse.js";
 import { readFeedSince, readStoredStatus } from "./snapshot.js";
-import { asPairstreamError, failureOver, Store, type WaitOptions } from "./store.js";
+import { asPairstreamError, failureOver, Store, serverFailure, type WaitOptions } from "./store.js";
 import { type FeedSubjects, lastOf, STATUS } from "./subjects.js";
 
 /** What the reader of a feed is told. Messages come in any order, and some more than once. */
@@ -32,7 +32,9 @@ export type FeedSignal<M> =
   /** All that is stored has come. */
   | { readonly type: "read" }
   /** Whether the collector that has told the last status answers, or nobody has told one so far. */
-  | { readonly type: "alive"; readonly isAlive: boolean };
+  | { readonly type: "alive"; readonly isAlive: boolean }
+  /** Why the server, asked whether anything has come, does not answer; `undefined` where it does. */
+  | { readonly type: "server"; readonly failure: PairstreamError | undefined };
 
 /** What a reader wants of a feed. */
 export interface ReadPlan<M> {
@@ -53,9 +55,10 @@ export type Check = (rules: FeedRules) => void;
 /** Time between two questions to a collector, in ms. */
 export const HEARTBEAT = 5_000;
 
-/** Kinds of warnings: a message cannot be read, and nobody publishes what is read. */
+/** Kinds of warnings: a message cannot be read, nobody publishes what is read, and the server does not say whether anybody does. */
 const UNREADABLE = "NATS_MESSAGE";
 const UNPUBLISHED = "NATS_UNPUBLISHED";
+const UNANSWERED = "NATS_SERVER";
 
 /** The messages of a feed: what is stored, and then what is stored from now on, without a gap. */
 export function readFeed<M extends Stamped>(
@@ -99,10 +102,11 @@ class FeedReader<M extends Stamped> {
   /** Whether something was missing since the reading under way began. */
   #isAgain = false;
   #publisher: string | undefined;
+  /** The next question to the collector, or to the server whether there is one. */
   #pulse = Subscription.EMPTY;
   /** Up to where the feed was stored when its collector was asked last. */
   #told: Heard = NOTHING_HEARD;
-  /** What could not be read, by subject, as each is reported once; all of another version are one. */
+  /** What was warned of, once each: by subject what could not be read, where all of another version are one, and other kinds. */
   readonly #reported = new Set<string>();
 
   constructor(of: Reading<M>, subscriber: Subscriber<FeedSignal<M>>) {
@@ -204,17 +208,21 @@ class FeedReader<M extends Stamped> {
     readAll().catch((error) => this.#fail(error));
   }
 
-  /** Tells so if nobody has told of the feed by the time that a collector would have been missed. */
+  /** Tells so if nobody has told of the feed by the time that a collector would have been missed, and looks again as often. */
   #missPublisher(): void {
     const { settings, feed, plan } = this.#of;
     const { scheduler } = settings;
     const wait = MISSED_AFTER * (plan.heartbeat ?? HEARTBEAT);
-    const missing = callAfter(scheduler, scheduler.now(), wait, () => {
-      if (this.#publisher !== undefined) return;
-      if (plan.parse !== undefined) warnProcess(`Nobody publishes ${feed.key} so far`, UNPUBLISHED);
+    this.#pulse = callAfter(scheduler, scheduler.now(), wait, async () => {
+      const found = await this.#look();
+      if (this.#listening.closed || this.#publisher) return;
+      this.#missPublisher();
+      if (found && !(found instanceof PairstreamError)) return;
+      const code = found ? UNANSWERED : UNPUBLISHED;
+      // Who reads the status alone is told by it.
+      if (plan.parse) this.#warn(code, found?.message ?? `Nobody publishes ${feed.key} so far`, code);
       this.#tell({ type: "alive", isAlive: false });
     });
-    this.#listening.add(missing);
   }
 
   async #readOnce(): Promise<void> {
@@ -263,7 +271,7 @@ class FeedReader<M extends Stamped> {
     this.#tell({ type: "alive", isAlive: pulse !== "dead" });
     if (pulse === "dead") {
       // Another collector may have told of itself meanwhile.
-      if (!this.#isReading) void this.#look();
+      void this.#look();
       return;
     }
     // What has just been stored may still be on its way.
@@ -271,12 +279,21 @@ class FeedReader<M extends Stamped> {
     this.#told = { ...pulse, epoch: pulse.epoch + this.#shift };
   }
 
-  async #look(): Promise<void> {
-    const { feed } = this.#of;
-    const told = await this.#store!.last(feed.stream, `${feed.key}.${STATUS}`).catch(() => undefined);
-    const status = told && !this.#abort.signal.aborted && this.#parsed(STATUS, told.text)?.status;
-    if (!status) return;
-    if (isBehind(this.#heard, status) || status.epoch < this.#heard.epoch) this.#read();
+  /** Asks the server for the last status of the feed. Resolves with it, or with why the server does not answer. */
+  async #look(): Promise<StatusRecord | PairstreamError | undefined> {
+    const { connection, feed } = this.#of;
+    const store = this.#store!;
+    let failure: PairstreamError | undefined;
+    const told = await store.last(feed.stream, `${feed.key}.${STATUS}`).catch((error) => {
+      if (!store.isStreamGone(error)) failure = serverFailure(connection, error);
+      return undefined;
+    });
+    if (this.#abort.signal.aborted) return undefined;
+    this.#tell({ type: "server", failure });
+    const status = told && this.#parsed(STATUS, told.text)?.status;
+    const isNews = status && (isBehind(this.#heard, status) || status.epoch < this.#heard.epoch);
+    if (isNews && !this.#isReading) this.#read();
+    return status ?? failure;
   }
 
   /** A message that cannot be read is reported, and passed over. Where another version tells how the feed stands, it ends. */
@@ -291,11 +308,13 @@ class FeedReader<M extends Stamped> {
       if (!(error instanceof ContractError)) throw error;
       if (error instanceof OtherVersion && last === STATUS) this.#fail(error);
       const what = error instanceof OtherVersion ? "version" : last;
-      if (!this.#reported.has(what)) {
-        this.#reported.add(what);
-        warnProcess(`A message on ${feed.key}.${last} is passed over: ${error.issue}`, UNREADABLE);
-      }
+      this.#warn(what, `A message on ${feed.key}.${last} is passed over: ${error.issue}`, UNREADABLE);
       return undefined;
     }
+  }
+
+  #warn(what: string, message: string, code: string): void {
+    if (!this.#reported.has(what)) warnProcess(message, code);
+    this.#reported.add(what);
   }
 }

@@ -74,7 +74,8 @@ export interface NatsSourceOptions extends NatsOptions {
  *
  * The status is the collector's while that answers. A collector that has ended is noticed after at most 1.25 times
  * `heartbeat`, one that hangs after at most 2.25 times: the status is `stalled` until it answers again or another one has taken over,
- * with the collector's last error, or a `NetworkError` if there is none. Until the collector has answered or published, it is
+ * with a `NetworkError` that names the NATS server if that does not answer, else with the collector's last error, or a
+ * `NetworkError` if there is none. Until the collector has answered or published, it is
  * `starting`, and so it is until candles with the same options have told what is stored.
  *
  * What the collector has fixed is refused if it differs: `every`, `settle`, `revisionWindow` and `weekStart` end the stream with an

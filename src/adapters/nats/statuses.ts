@@ -59,6 +59,8 @@ export interface Heard {
   readonly isFresh: boolean;
   /** Whether the publisher answers; `undefined` until that is known. */
   readonly isAlive: boolean | undefined;
+  /** Why the server does not answer, where that is so. */
+  readonly failure: PairstreamError | undefined;
 }
 
 export const nothingHeard: Heard = {
@@ -66,22 +68,30 @@ export const nothingHeard: Heard = {
   publisher: undefined,
   isFresh: false,
   isAlive: undefined,
+  failure: undefined,
 };
 
 /** What a subscriber has heard with one signal more. */
 export function heardAfter(heard: Heard, signal: FeedSignal<unknown>): Heard {
-  if (signal.type === "alive") return { ...heard, isAlive: signal.isAlive };
+  if (signal.type === "server") return { ...heard, failure: signal.failure };
+  if (signal.type === "alive") {
+    const { isAlive } = signal;
+    return { ...heard, isAlive, failure: isAlive ? undefined : heard.failure };
+  }
   if (signal.type !== "status") return heard;
   const { status, publisher } = signal.record;
   // Of another publisher it is not known yet whether it is alive.
   const isAlive = publisher === heard.publisher ? heard.isAlive : undefined;
-  return { status, publisher, isFresh: heard.isFresh || signal.isFresh, isAlive };
+  return { status, publisher, isFresh: heard.isFresh || signal.isFresh, isAlive, failure: undefined };
 }
 
 /** The status of a feed by what a subscriber has heard. `silence`: the error to report if nobody answers. */
-export function heardStatus({ status, isFresh, isAlive }: Heard, silence: PairstreamError): FeedStatus {
-  // The error with which it failed says more than the silence after it.
-  if (isAlive === false) return stalledStatus(status, status?.lastError ?? silence);
+export function heardStatus(
+  { status, isFresh, isAlive, failure }: Heard,
+  silence: PairstreamError,
+): FeedStatus {
+  // The error with which it failed says more than the silence after it, and a server that is gone is what to mend first.
+  if (isAlive === false) return stalledStatus(status, failure ?? status?.lastError ?? silence);
   if (status !== undefined && (isAlive === true || isFresh)) return status;
   return STARTING;
 }

@@ -104,7 +104,9 @@ export function failureOver(connection: NatsConnection, what: string, cause: unk
 /** A failure of the server, with its name. As it holds a host, it is no `PlainNetworkError`: those may leave the process. */
 export function serverFailure(connection: NatsConnection, cause: unknown): PairstreamError {
   if (cause instanceof PairstreamError) return cause;
-  const { message } = asPairstreamError(`The NATS server ${connection.getServer()} failed`, cause);
+  const isSilent = cause instanceof Error && cause.name === "TimeoutError";
+  const what = isSilent ? "does not answer" : "failed";
+  const { message } = asPairstreamError(`The NATS server ${connection.getServer()} ${what}`, cause);
   return new NetworkError(message, { cause });
 }
 

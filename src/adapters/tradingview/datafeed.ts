@@ -110,10 +110,10 @@ const MOST_DECIMALS = 22;
  * request once. `noData` is true only where there is no bar before either.
  *
  * The polls of a series run from the first request that reaches the present, until 10 s later where nobody subscribes,
- * and until the last subscription ends. While the service is down a first request waits. What ends a stream for good is
- * the `reason` of a request; for a subscription, which has no place for it, the error is reported as RxJS reports what
- * nobody handles (`config.onUnhandledError`), and the next request begins anew. Give each widget a datafeed of its own,
- * as each has a cache of its own.
+ * and until the last subscription ends. While the service is down a first request waits, and the source warns of that.
+ * What ends a stream for good is the `reason` of a request; for a subscription, which has no place for it, the error is
+ * reported as RxJS reports what nobody handles (`config.onUnhandledError`), and the next request begins anew. Give each
+ * widget a datafeed of its own, as each has a cache of its own.
  *
  * Throws an `InvalidInputError` for what it cannot take.
  *

@@ -78,3 +78,29 @@ describe.skipIf(!hasServer)("a source over NATS", () => {
     expect((await source.history(older)).length).toBeGreaterThan(0);
   });
 });
+
+describe.skipIf(!hasServer)("a source over a NATS server that is gone", () => {
+  it("names it, without user and password, and says that nobody publishes only where the server says so", async () => {
+    const users = "authorization { users = [{ user: reader, password: secret }] }\nno_auth_user: reader\n";
+    const server = await startServer(users);
+    const connection = await connectTo([server], { user: "reader", pass: "secret" });
+    await server.end();
+    const told: string[] = [];
+    const reading = natsSource(connection, { heartbeat: 250 })
+      .status(series)
+      .subscribe(({ lastError }) => told.push(`${lastError?.name}: ${lastError?.message}`));
+    await until("it is told of", () => told.length > 1);
+    server.start();
+    await until("nobody publishes", () => told.at(-1)!.includes("Nobody"));
+    expect(new Set(told)).toEqual(
+      new Set([
+        "undefined: undefined",
+        `NetworkError: The NATS server ${server.url} does not answer: timeout`,
+        "NetworkError: Nobody publishes this feed",
+      ]),
+    );
+    reading.unsubscribe();
+    await connection.close();
+    await server.remove();
+  });
+});

@@ -147,3 +147,24 @@ describe("the status of a source over NATS", () => {
     expect(states.at(-1)).toBe("live");
   });
 });
+
+it("the status says that the server does not answer, while the collector cannot be asked, and goes on", async () => {
+  const { clock, running, series, reader, source } = await stage(() => 0);
+  const states: string[] = [];
+  running.add(
+    source.status(series).subscribe(({ state, lastError }) => states.push(lastError?.message ?? state)),
+  );
+  await clock.advanceBy(10_000);
+  expect(states.at(-1)).toBe("live");
+  reader.disconnect();
+  await clock.advanceBy(120_000);
+  const told = states.slice(states.lastIndexOf("live") + 1);
+  // Whether it is the collector or the server shows once the server was asked.
+  expect(told).toEqual([
+    "The publisher of this feed does not answer",
+    "The NATS server model does not answer: timeout",
+  ]);
+  reader.reconnect();
+  await clock.advanceBy(10_000);
+  expect(states.at(-1)).toBe("live");
+});

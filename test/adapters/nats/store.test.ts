@@ -78,10 +78,10 @@ it("collectors say so where a cluster is too old to give a lease to one alone", 
 });
 
 it.each([
-  ["that is gone", Object.assign(new Error("timeout"), { name: "TimeoutError" })],
-  ["without JetStream", Object.assign(new Error("no responders"), { name: "NoResponders" })],
-  ["that is lost", Object.assign(new Error("disconnected"), { name: "ConnectionError" })],
-])("collectors tell of a server %s by its name, with what the NATS client said", async (_, failure) => {
+  ["that is gone", Object.assign(new Error("timeout"), { name: "TimeoutError" }), "does not answer"],
+  ["without JetStream", Object.assign(new Error("no responders"), { name: "NoResponders" }), "failed"],
+  ["that is lost", Object.assign(new Error("disconnected"), { name: "ConnectionError" }), "failed"],
+])("collectors tell of a server %s by its name, with what the NATS client said", async (_, failure, said) => {
   const subject = ofModel(V2_15);
   const connection = await subject.connect();
   connection.request = () => Promise.reject(failure);
@@ -95,7 +95,7 @@ it.each([
   running.unsubscribe();
   const error = expect.objectContaining({
     name: "NetworkError",
-    message: expect.stringMatching(`^The NATS server model failed: .*${failure.message}`),
+    message: expect.stringMatching(`^The NATS server model ${said}: .*${failure.message}`),
     cause: expect.any(Error),
   });
   expect(told[0]).toMatchObject({ type: "trouble", error });

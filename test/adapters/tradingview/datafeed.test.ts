@@ -132,7 +132,7 @@ describe.each(Object.entries(MARKETS))("bars of %s", (_, sourceOf) => {
   });
 });
 
-it("waits for a gateway that cannot be reached, and does not take it for a pair without candles", async () => {
+it("waits for a gateway that cannot be reached, of which its source warns, and does not take it for a pair without candles", async () => {
   const world = market();
   const stage = new Stage({ allow: () => true }, world);
   let isDown = true;
@@ -140,9 +140,12 @@ it("waits for a gateway that cannot be reached, and does not take it for a pair 
     if (isDown) throw new TypeError("fetch failed");
     return stage.fetch(url, init);
   };
-  const chart = new Chart(gatewaySource(ADDRESS, { fetch, scheduler: world.clock }), world.clock);
+  const warned: string[] = [];
+  const warn = (message: string) => warned.push(message);
+  const chart = new Chart(gatewaySource(ADDRESS, { fetch, scheduler: world.clock, warn }), world.clock);
   expect(await chart.bars()).toBeUndefined();
   await chart.pass(MINUTE);
+  expect(warned).toEqual([expect.stringContaining("/candles could not be reached: fetch failed")]);
   isDown = false;
   await chart.pass(MINUTE);
   expect(chart.answers).toHaveLength(1);
