@@ -1,4 +1,6 @@
+import { showFields } from "../contract/input.js";
 import type { Candle, Series } from "../contract/model.js";
+import { InvalidInputError } from "../errors.js";
 
 /**
  * The status of a candle: `open` until it closes, `closed` when an answer shows it that the service made at least
@@ -70,7 +72,7 @@ export function frozenEvent(
 }
 
 /**
- * Applies one event to a map of candles by timestamp. It changes that map.
+ * Applies one event to a map of candles by timestamp. It changes that map. Throws an `InvalidInputError` for what is no event.
  *
  * ```ts
  * import { applyCandleEvent, type Candle, type CandleEvent } from "pairstream";
@@ -84,6 +86,12 @@ export function frozenEvent(
  * ```
  */
 export function applyCandleEvent(candles: Map<number, Candle>, event: CandleEvent): void {
+  if (typeof event?.candle?.timestamp !== "number")
+    throw new InvalidInputError(
+      "event",
+      "an event of watchCandles or replayCandles",
+      `is ${showFields(event)}`,
+    );
   if (event.type === "removed") candles.delete(event.candle.timestamp);
   else candles.set(event.candle.timestamp, event.candle);
 }

@@ -55,3 +55,21 @@ function newestOnly<E extends CandleEvent>(): MonoTypeOperatorFunction<E> {
     return event.candle.timestamp === newest;
   });
 }
+
+it.each<[event: unknown, said: string]>([
+  [undefined, "is undefined"],
+  ["new", 'is "new"'],
+  [[eventOf("new", 1)], "is a list"],
+  [{}, "is an object"],
+  [{ type: "new" }, "is an object with type"],
+  [{ ...eventOf("new", 1), candle: 5 }, "is an object with type, candle"],
+])("applyCandleEvent says what it was given in place of an event: %j", (event, said) => {
+  const candles = new Map<number, Candle>();
+  expect(() => applyCandleEvent(candles, event as CandleEvent)).toThrow(
+    expect.objectContaining({
+      ...{ name: "InvalidInputError", parameter: "event" },
+      message: expect.stringContaining(said),
+    }),
+  );
+  expect(candles.size).toBe(0);
+});
