@@ -1,7 +1,7 @@
 import type { CandleEvent } from "../candles/event.js";
-import { show } from "../contract/input.js";
 import type { Series } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
+import { showFields } from "../given.js";
 import { warnProcess } from "../warning.js";
 
 interface SeriesEntry<S> {
@@ -68,14 +68,8 @@ export class SeriesStates<S extends object> {
 /** Only what is met outside a known series is checked, so events cost nothing more. */
 function checkEvent(event: Partial<CandleEvent> | null | undefined): void {
   if (event?.series && event.candle) return;
-  const fields =
-    typeof event === "object"
-      ? Object.keys({ ...event })
-          .slice(0, 8)
-          .join(", ")
-      : "";
-  const given = Array.isArray(event) ? "a list" : show(event) + (fields && ` with ${fields}`);
-  throw new InvalidInputError("events", "events as of watchCandles or replayCandles", `hold ${given}`);
+  const allowed = "events as of watchCandles or replayCandles";
+  throw new InvalidInputError("events", allowed, `hold ${showFields(event)}`);
 }
 
 function nameOf({ network, pairAddress, timeframe, currency }: Series): string {

@@ -5,7 +5,7 @@
 const ORDER = [
   ["aborts", "errors", "bounded-map", "closing", "spans", "warning"],
   ["contract"],
-  ["timeframe"],
+  ["given", "timeframe"],
   ["indicators"],
   ["client"],
   ["poll"],
