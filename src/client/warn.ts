@@ -71,9 +71,10 @@ export function overloadText(limit: RateLimit | undefined, waiting: number): str
   return `polls have come late for a minute, as more are due than rateLimit allows (${allowed}); ${waiting} wait now`;
 }
 
-/** What a client says whose quota does not pay for all polls at the end of candles. */
-export function shortageText({ units, spent, close, resetsAt }: QuotaReport): string {
+/** What a client says whose quota does not pay for all polls at the end of candles, or for those of its snipers alone. */
+export function shortageText({ units, spent, close, resetsAt }: QuotaReport, hasCandles: boolean): string {
+  const late = hasCandles ? "closed candles" : "sniper reports";
   const left = `of the quota's ${units} units ${Math.floor(Math.max(0, units - spent))} are left`;
   const until = `${new Date(resetsAt).toISOString().slice(0, 19)}Z`;
-  return `closed candles come late: ${left} until ${until}, which pay for ${Math.floor(100 / close)} % of their polls`;
+  return `${late} come late: ${left} until ${until}, which pay for ${Math.floor(100 / close)} % of their polls`;
 }

@@ -1,4 +1,6 @@
+import { showFields } from "../contract/input.js";
 import type { Sniper } from "../contract/model.js";
+import { InvalidInputError } from "../errors.js";
 
 /** What a wallet still holds. */
 export interface SniperHolding {
@@ -17,7 +19,8 @@ const DUST = 1e-6;
  * What a wallet still holds, whatever the signs of its totals.
  *
  * Some services send `totalTokensSold` below 0, and subtract that from what was bought. Then `currentBalance` is too large by
- * twice the tokens sold, and its value by the same factor. This takes it for what it means.
+ * twice the tokens sold, and its value by the same factor. This takes it for what it means. Throws an `InvalidInputError` for
+ * what is no wallet.
  *
  * ```ts
  * import { holdingOf, type Sniper } from "pairstream";
@@ -29,7 +32,10 @@ const DUST = 1e-6;
  * ```
  */
 export function holdingOf(wallet: Sniper): SniperHolding {
-  const { currentBalance: balance, currentBalanceUsdValue: value } = wallet;
+  const balance = wallet?.currentBalance;
+  if (balance !== null && typeof balance !== "number")
+    throw new InvalidInputError("wallet", "a wallet of a SniperReport", `is ${showFields(wallet)}`);
+  const { currentBalanceUsdValue: value } = wallet;
   const sniped = wallet.totalTokensSniped ?? 0;
   const sold = wallet.totalTokensSold ?? 0;
   if (balance === null) return Object.freeze({ tokens: null, usd: null, isSoldOut: false });

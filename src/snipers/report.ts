@@ -1,5 +1,7 @@
 import { concatMap, defer, filter, map, type Observable, type OperatorFunction } from "rxjs";
 import { type Client, coreOf } from "../client/core.js";
+import { showFields } from "../contract/input.js";
+import { InvalidInputError } from "../errors.js";
 import { nextLook, type SniperLook, type ToldLook } from "./look.js";
 import type { SniperTrade } from "./trades.js";
 import { checkSniperWatch, type SniperWatch, sniperViews } from "./watch.js";
@@ -61,7 +63,7 @@ export function watchSniperReport(client: Client, options: SniperWatch): Observa
  * ```
  *
  * Those of a first look have `initial: true`. `lookUsd` is what all trades of one wallet and side in one look amount to together,
- * as the service does not say more.
+ * as the service does not say more. What is no look ends it with an `InvalidInputError`.
  *
  * ```ts
  * import { createClient, sniperTrades, watchSniperReport } from "pairstream";
@@ -77,5 +79,8 @@ export function watchSniperReport(client: Client, options: SniperWatch): Observa
  * ```
  */
 export function sniperTrades(): OperatorFunction<SniperLook, SniperTrade> {
-  return concatMap(({ trades }) => trades);
+  return concatMap((look) => {
+    if (Array.isArray(look?.trades)) return look.trades;
+    throw new InvalidInputError("looks", "looks as of watchSniperReport", `hold ${showFields(look)}`);
+  });
 }

@@ -96,6 +96,24 @@ describe("a client whose quota does not pay for the closings", () => {
     expect(Number(/(\d+) %/.exec(told[0]!)![1])).toBeLessThan(50);
   });
 
+  it.each([
+    ["sniper streams alone", false, "sniper reports"],
+    ["sniper streams beside candles", true, "closed candles"],
+  ])("says what comes late: %s", async (_, hasCandles, named) => {
+    const world = market({ quota: { units: 1_000, per: 3_600_000 } });
+    const streams = watchSnipers(world.client, { pairAddress: PAIR }).subscribe();
+    if (hasCandles) streams.add(watchCandles(world.client, MINUTES).subscribe());
+    await world.clock.advanceTo(at("12:30:00"));
+    streams.unsubscribe();
+    expect(world.warnings.map(({ message }) => message)).toEqual([
+      expect.stringMatching(
+        new RegExp(
+          `^${named} come late: of the quota's 1000 units \\d+ are left until .*, which pay for \\d+ % of their polls$`,
+        ),
+      ),
+    ]);
+  });
+
   it("says so in the period after one of which nothing was left", async () => {
     const world = market({ quota: units(20) });
     const page = { ...MINUTES, fromDate: at("11:00:00"), toDate: at("11:30:00") };

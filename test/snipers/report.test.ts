@@ -1,3 +1,4 @@
+import { concat, NEVER, of } from "rxjs";
 import { describe, expect, it } from "vitest";
 import {
   applySniperEvent,
@@ -7,6 +8,7 @@ import {
   type SniperLook,
   type SniperReport,
   type SniperWatch,
+  sniperTrades,
   summarizeSnipers,
   watchSniperReport,
   watchSnipers,
@@ -260,5 +262,43 @@ describe("known", () => {
   ])("refuses %s", (_, known, parameter) => {
     expect(() => watch(known)).toThrow(InvalidInputError);
     expect(() => watch(known)).toThrow(expect.objectContaining({ parameter }));
+  });
+});
+
+const LOOK = {
+  pairAddress: PAIR,
+  report: emptyReport,
+  events: [],
+  trades: [],
+  initial: true,
+  observedAt: 0,
+} satisfies SniperLook;
+
+describe("sniperTrades", () => {
+  it.each([
+    ["nothing", undefined, "hold undefined"],
+    ["null", null, "hold null"],
+    ["numbers", 3, "hold 3"],
+    ["texts", "look", 'hold "look"'],
+    ["lists", [LOOK], "hold a list"],
+    ["empty objects", {}, "hold an object;"],
+    ["reports", emptyReport, "hold an object with "],
+    [
+      "events of candles",
+      { type: "new", candle: {}, series: {} },
+      "hold an object with type, candle, series;",
+    ],
+    ["looks without trades", { ...LOOK, trades: undefined }, "hold an object with pairAddress, report, "],
+    ["trades that are no list", { ...LOOK, trades: "ab" }, "hold an object with pairAddress, report, "],
+  ])("says what it was given where its stream holds %s", (_, value, said) => {
+    for (const before of [[], [LOOK]]) {
+      let error: unknown;
+      concat(of(...before, value as SniperLook), NEVER)
+        .pipe(sniperTrades())
+        .subscribe({ error: (caught) => (error = caught) });
+      const allowed = expect.stringContaining("watchSniperReport");
+      expect(error).toMatchObject({ name: "InvalidInputError", parameter: "looks", allowed });
+      expect((error as Error).message).toContain(said);
+    }
   });
 });

@@ -199,6 +199,21 @@ describe("holdingOf", () => {
     expect(holding({ totalTokensSniped: null, currentBalance: 0 }).isSoldOut).toBe(true);
   });
 
+  it.each([
+    ["nothing", undefined, "is undefined"],
+    ["null", null, "is null"],
+    ["a number", 3, "is 3"],
+    ["a text", "a", 'is "a"'],
+    ["a list", [walletOf("a")], "is a list"],
+    ["a look", { pairAddress: "p", report: emptyReport }, "is an object with pairAddress, report;"],
+    ["a wallet of another shape", { currentBalance: "3" }, "is an object with currentBalance;"],
+  ])("says what it was given instead of a wallet: %s", (_, wrong, said) => {
+    const problem = expect.stringContaining(`wallet ${said}`);
+    expect(() => holdingOf(wrong as never)).toThrow(
+      expect.objectContaining({ name: "InvalidInputError", parameter: "wallet", message: problem }),
+    );
+  });
+
   it("does not know what the service does not say", () => {
     expect(holding({ currentBalance: null })).toEqual({ tokens: null, usd: null, isSoldOut: false });
     expect(holding({ currentBalance: 3, currentBalanceUsdValue: null })).toMatchObject({

@@ -62,6 +62,11 @@ export class Spending {
     return () => this.#demands.delete(demand);
   }
 
+  /** Whether streams ask for calls of this kind. */
+  hasDemand(kind: CallKind): boolean {
+    return [...this.#demands].some((demand) => demand.kind === kind);
+  }
+
   /** The units of the quota, and what is left of them in this period; `undefined` without a quota. Changes nothing. */
   balance(): { readonly units: number; readonly left: number } | undefined {
     if (this.#quota === undefined) return undefined;

@@ -40,7 +40,9 @@ export function httpError(
   );
   const shown = (told: string) => shortened(redact.quote(told, LONGEST_TOLD), LONGEST_MESSAGE);
   const answered = `GET ${path} was answered with status ${status}`;
-  const advice = status in ADVICE ? `; check ${ADVICE[status]}` : "";
+  // A call for snipers takes no network.
+  const unnamed = path.endsWith("/snipers") ? ", network" : "";
+  const advice = status in ADVICE ? `; check ${ADVICE[status]!.replace(unnamed, "")}` : "";
   // A browser shows a redirect as status 0, and hides the rest.
   if (status === 0 || (status >= 300 && status < 400)) {
     const target = answer.header("location");

@@ -83,7 +83,7 @@ export class Sender {
       // Where none is left at all, each stream says so itself.
       if (isShort || told.close === 1 || told.close === Infinity) return;
       isShort = true;
-      say(shortageText(told));
+      say(shortageText(told, this.spending.hasDemand("ohlcv")));
     });
   }
 

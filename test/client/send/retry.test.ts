@@ -153,6 +153,17 @@ describe("errors", () => {
     }
   });
 
+  it("of a sniper report ask to check only what its call takes", async () => {
+    for (const status of [401, 402, 403, 404, 410, 424, 429]) {
+      const { client, clock } = fakeClient(always({ status }), { retry: false });
+      const call = client.sniperReport({ pairAddress: PAIR, blocksAfterCreation: 3 });
+      const { message } = (await failure(settled(clock, call))) as HttpError;
+      expect(message).toContain("; check ");
+      expect(message).not.toContain("network");
+      if (status === 404) expect(message).toMatch(/; check pairAddress and baseUrl$/);
+    }
+  });
+
   it("cut the body and the message short", async () => {
     const error = await errorFor({ status: 400, body: says("x\n ".repeat(5_000)) });
     expect(error.body).toHaveLength(1_000);
