@@ -39,14 +39,13 @@ export function tradesOf(
   now: Wallets,
 ): readonly SniperTrade[] {
   const changes = events.flatMap(changesIn);
-  // What goes and comes with one hash was told of another place, and is no other trade.
-  const tradeOf = ({ side, walletAddress, transaction }: Change) =>
-    `${side} ${walletAddress} ${transaction.transactionHash}`;
-  const hashes = (kind: Change["kind"]) =>
-    new Set(changes.flatMap((change) => (change.kind === kind ? tradeOf(change) : [])));
-  const [made, taken] = [hashes("made"), hashes("taken-back")];
-  const found = changes.filter((change) => !made.has(tradeOf(change)) || !taken.has(tradeOf(change)));
   const keyOf = ({ walletAddress, side }: Change) => `${side} ${walletAddress}`;
+  // A transaction that goes and comes in one look is told with another time or block, and is no other trade.
+  const hashOf = (change: Change) => `${keyOf(change)} ${change.transaction.transactionHash}`;
+  const hashes = (wanted: Change["kind"]) =>
+    new Set(changes.filter(({ kind }) => kind === wanted).map(hashOf));
+  const [made, taken] = [hashes("made"), hashes("taken-back")];
+  const found = changes.filter((change) => !made.has(hashOf(change)) || !taken.has(hashOf(change)));
   const counts = new Map<string, number>();
   for (const change of found) counts.set(keyOf(change), (counts.get(keyOf(change)) ?? 0) + 1);
   const trades = found.map((change) => {

@@ -201,25 +201,31 @@ it("a clock that was set while nobody watched delays nothing: the interval runs 
   expect([...timestamps]).toEqual([at("11:03:00"), at("11:04:00"), at("11:05:00")]);
 });
 
+/** A world in which the machine's clock is set by so much once `setClock` is called. */
+function settableWorld(by: number, hasDate = true) {
+  let isSet = false;
+  const schedulerOf = (clock: VirtualClock): SchedulerLike => ({
+    now: () => clock.now() + (isSet ? by : 0),
+    schedule: clock.schedule.bind(clock),
+  });
+  const world = new World({ start: at("12:00:10"), hasDate, schedulerOf });
+  const setClock = () => {
+    isSet = true;
+  };
+  return { world, setClock };
+}
+
 it.each([-60_000, -9_000_000])(
   "a machine's clock that is set by %i ms while answers have no Date stops no poll",
   async (by) => {
-    let isSet = false;
-    const world = new World({
-      start: at("12:00:10"),
-      hasDate: true,
-      schedulerOf: (clock) => ({
-        now: () => clock.now() + (isSet ? by : 0),
-        schedule: clock.schedule.bind(clock),
-      }),
-    });
+    const { world, setClock } = settableWorld(by);
     world.swapsEvery(10_000, at("11:00:00"), at("13:00:00"));
     const closed: number[] = [];
     watchCandles(world.client, { ...MINUTES, every: "close" }).subscribe(({ status, candle }) => {
       if (status === "closed") closed.push(candle.timestamp);
     });
     await world.clock.advanceTo(at("12:05:30"));
-    isSet = true;
+    setClock();
     world.interfere = async (_asked, answer) => {
       const { status, headers, text } = await answer();
       return { status, text, headers: { get: (name) => (name === "date" ? null : headers.get(name)) } };
@@ -235,20 +241,12 @@ it.each([-60_000, -9_000_000])(
 it.each([-20_000, -90_000, -1_400_000, 90_000, 1_400_000])(
   "whoever joins a poll since whose last answer the machine's clock was set by %i ms gets nothing older than the interval that runs",
   async (by) => {
-    let isSet = false;
-    const world = new World({
-      start: at("12:00:10"),
-      hasDate: true,
-      schedulerOf: (clock) => ({
-        now: () => clock.now() + (isSet ? by : 0),
-        schedule: clock.schedule.bind(clock),
-      }),
-    });
+    const { world, setClock } = settableWorld(by);
     world.swapsEvery(10_000, at("11:00:00"), at("13:00:00"));
     const options = { ...MINUTES, revisionWindow: 4, every: "close" } as const;
     watchCandles(world.client, options).subscribe();
     await world.clock.advanceTo(at("12:05:30"));
-    isSet = true;
+    setClock();
     const firsts = [options, { ...options, every: 180_000 } as const, { ...options, fillGaps: true }].map(
       (joining) => {
         const told: number[] = [];
@@ -265,16 +263,11 @@ it.each([-20_000, -90_000, -1_400_000, 90_000, 1_400_000])(
 );
 
 it("whoever joins after the machine's clock was set back, where no answer has a Date, is told at once what the poll has", async () => {
-  let isSet = false;
-  const schedulerOf = (clock: VirtualClock): SchedulerLike => ({
-    now: () => clock.now() - (isSet ? 90_000 : 0),
-    schedule: clock.schedule.bind(clock),
-  });
-  const world = new World({ start: at("12:00:10"), hasDate: false, schedulerOf });
+  const { world, setClock } = settableWorld(-90_000, false);
   world.swapsEvery(10_000, at("11:00:00"), at("13:00:00"));
   watchCandles(world.client, MINUTES).subscribe();
   await world.clock.advanceTo(at("12:05:30"));
-  isSet = true;
+  setClock();
   const told: number[] = [];
   watchCandles(world.client, MINUTES).subscribe(({ candle }) => told.push(candle.timestamp));
   expect(told.at(-1)).toBe(at("12:05:00"));
