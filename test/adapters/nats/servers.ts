@@ -99,7 +99,14 @@ export class NatsServer {
   }
 
   start(): void {
-    this.#child = spawn(PROGRAM, this.#arguments, { stdio: "ignore" });
+    const child = spawn(PROGRAM, this.#arguments, { stdio: ["ignore", "ignore", "pipe"] });
+    let said = "";
+    child.stderr.on("data", (text) => (said = `${said}${text}`.slice(-2_000)));
+    child.once("close", (code, signal) => {
+      // Whoever ends it forgets it first.
+      if (this.#child === child) console.error(`nats-server ended by itself, ${code ?? signal}: ${said}`);
+    });
+    this.#child = child;
   }
 
   /** Ends it, politely or at once, and waits for that. */
