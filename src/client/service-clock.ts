@@ -24,11 +24,15 @@ interface Bounds {
   readonly high: number;
 }
 
-/** One of the clocks that answers come from. */
-interface Machine extends Bounds {
-  /** As of which instants of the scheduler's its bounds are proven. As clocks drift they hold for less and less. */
+/** What one answer tells of the clock that it comes from. */
+interface Sighting extends Bounds {
+  /** As of which instants of the scheduler's the bounds are proven. As clocks drift they hold for less and less. */
   readonly lowAt: number;
   readonly highAt: number;
+}
+
+/** One of the clocks that answers come from. */
+interface Machine extends Sighting {
   /** How many answers have come since one that fits no other machine. */
   readonly unseen: number;
 }
@@ -43,10 +47,10 @@ export interface ServiceClock {
   readonly bounds: Bounds | undefined;
   /** Machines that have answered lately, the one furthest behind first. */
   readonly machines: readonly Machine[];
-  /** What the last two answers told that fit none of them, or what such an answer replaced. Once another one agrees there is a new machine, or the clock has jumped. */
+  /** What the last two answers told that fit none of them. Once another one agrees there is a new machine, or the clock has jumped. */
   readonly doubted: readonly Machine[];
-  /** The Dates of the last answers, and when they came: one that comes again a second later is that of a copy. */
-  readonly heard: readonly { readonly date: number; readonly received: number }[];
+  /** What the last answers told, but for copies: the `Date` of one of them that comes again a second later is that of a copy. */
+  readonly heard: readonly Sighting[];
   /** Whether the last `Date` contradicts what is known. It proves nothing until another answer agrees with either. */
   readonly isContradicted: boolean;
   /** Whether two sources agree: two answers, or one answer and the scheduler. One `Date` alone may be wrong. */
@@ -82,7 +86,7 @@ const UNSEEN = 4;
 const ONE_CLOCK = 20;
 /** Bounds no further apart than this, in ms, are those of several machines; by more, the clock has jumped. */
 const SKEW = 2_500;
-/** What has come to contradict a machine by more than this, in ms, and what clocks drift, little by little, is another one. */
+/** Answers that contradict each other by more than this, in ms, and what clocks drift, are of two machines. */
 const TWO_CLOCKS = 150;
 /** Clocks that differ by no more than this, in ms, confirm each other. */
 const NEAR = 5_000;
@@ -130,8 +134,8 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   };
   clock.isContradicted = false;
   // A cache may hide the age of its copies.
-  const heard = before.heard.find((one) => one.date === date);
-  if (heard === undefined) clock.heard = [{ date, received }, ...before.heard.slice(0, REMEMBERED - 1)];
+  const heard = before.heard.find(({ low, lowAt }) => low + lowAt === date);
+  if (heard === undefined) clock.heard = [seen, ...before.heard.slice(0, REMEMBERED - 1)];
   if (known === undefined) {
     clock.isConfirmed = seen.low <= NEAR && seen.high >= -NEAR;
     clock.epoch += 1;
@@ -144,39 +148,38 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const apart = Math.min(...fit);
   const own = fit.indexOf(apart);
   const unseen = before.machines.map((machine) => ({ ...machine, unseen: machine.unseen + 1 }));
-  const isCopy = heard !== undefined && sent >= heard.received + 1_000;
-  // However long nobody has looked: what is further off takes two answers.
-  if (apart <= (isCopy ? 0 : ONE_CLOCK) && gaps[own]! <= SKEW) {
+  const isCopy = heard !== undefined && sent >= heard.lowAt + 1_000;
+  const isFar = gapBetween(known, seen) > SKEW;
+  const agreeing =
+    gaps[own]! > 0 ? doubted.find((one) => gapBetween(one, seen) <= (isFar ? SKEW : 0)) : undefined;
+  const near = clock.heard.filter((one) => gapBetween(known, one) <= SKEW);
+  const told = machinesOf(near, received, clock);
+  // However long nobody has looked: what is further off takes two answers. So does a clock that was set rather than that it has drifted.
+  if (
+    apart <= (isCopy ? 0 : ONE_CLOCK) &&
+    gaps[own]! <= SKEW &&
+    (heard !== undefined || agreeing === undefined)
+  ) {
     // Where it fits several nobody knows whose it is, and it tells of none.
     const isShared = gaps.filter((gap) => gap <= 0).length > 1;
     clock.isConfirmed = true;
-    // Where another one was off, too, and agrees, the clock was set rather than that it has drifted.
-    const isSet =
-      heard === undefined &&
-      seen.high < before.machines[own]!.low &&
-      doubted.length > 0 &&
-      doubted.every((one) => gapBetween(one, seen) <= 0);
-    clock.doubted = isSet ? [] : doubted.filter((one) => gapBetween(known, one) <= SKEW);
-    const machines = before.machines.flatMap((machine, at) => {
+    clock.doubted = doubted.filter((one) => gapBetween(known, one) <= SKEW);
+    const machines = before.machines.map((machine, at) => {
       if (at !== own || isShared) return unseen[at]!;
       if (isCopy && gaps.length === 1) return machine;
-      // Requests go out at whole ms.
-      if (!isSet && apart <= (heard === undefined ? 0 : -1)) return updatedMachine(machine, seen, clock);
-      if (seen.low > machine.high) return { ...machine, unseen: 0 };
-      // The clock may have been set back, and what was proven of it holds no more. Or it is a copy, asked for once its second was over.
-      clock.shortest = length;
-      if (heard !== undefined) return { ...seen, high: machine.high, highAt: machine.highAt };
-      const other = clock.doubted.find((one) => gapBetween(asOf(one, received), seen) > TWO_CLOCKS);
-      clock.doubted = isSet || other !== undefined ? [] : [...clock.doubted, machine].slice(0, 2);
-      return other === undefined ? seen : [withoutAnswersOf(seen, other, clock.roundTrip), seen];
+      // The clock may have been set back, and ways be others since.
+      if (apart > 0 && seen.high < machine.low) clock.shortest = length;
+      // Requests go out at whole ms. A copy that was asked for once its second was over may seem to come from a clock that was set back.
+      if (heard === undefined || apart <= -1) return updatedMachine(machine, seen, clock);
+      return seen.low > machine.high
+        ? { ...machine, unseen: 0 }
+        : { ...seen, high: machine.high, highAt: machine.highAt };
     });
-    return ofMachines(clock, machines);
+    return ofMachines(clock, told.length > machines.length ? told : machines);
   }
   clock.machines = unseen;
   const behind = known.high - seen.high;
   if (heard !== undefined && behind > 0 && behind <= OLDEST_COPY) return clock;
-  const isFar = gapBetween(known, seen) > SKEW;
-  const agreeing = doubted.find((one) => gapBetween(one, seen) <= (isFar ? SKEW : 0));
   if (agreeing === undefined) {
     clock.doubted = [seen, ...doubted.slice(0, 1)];
     clock.isContradicted = true;
@@ -188,7 +191,7 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   clock.shortest = length;
   if (!isFar) {
     const others = unseen.map((machine) => withoutAnswersOf(added, machine, clock.roundTrip));
-    return ofMachines(clock, [...others, added]);
+    return ofMachines(clock, told.length > 1 ? told : [...others, added]);
   }
   clock.epoch += 1;
   return ofMachines(clock, [added]);
@@ -196,13 +199,15 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
 
 /**
  * The machine after one of its answers. Where that contradicts its bounds the clocks have drifted apart: the newest answer is
- * right, and the bounds slide along, as far as clocks drift.
+ * right, and the bounds slide along, as far as clocks drift. By more the clock may have been set back, and what was proven of it
+ * holds no more; what is as far ahead tells nothing.
  */
 function updatedMachine(machine: Machine, seen: Machine, clock: ServiceClock): Machine {
   let { low, high } = intersection(machine, seen);
   if (low > high) {
     const width = Math.max(NARROW, clock.shortest, machine.high - machine.low);
     const left = intersection(asOf(machine, seen.lowAt), seen);
+    if (left.low > left.high) return low === seen.low ? { ...machine, unseen: 0 } : seen;
     if (low === seen.low) high = Math.min(left.high, low + width);
     else low = Math.max(left.low, high - width);
   }
@@ -210,6 +215,45 @@ function updatedMachine(machine: Machine, seen: Machine, clock: ServiceClock): M
   const lowAt = Math.max(...[machine, seen].map((one) => one.lowAt + (one.low - low) / FASTEST_DRIFT));
   const highAt = Math.max(...[machine, seen].map((one) => one.highAt + (high - one.high) / FASTEST_DRIFT));
   return { low, lowAt, high, highAt, unseen: 0 };
+}
+
+/** The fewest machines that so many answers, the newest first, can be of, the one furthest behind first; none where one will do. */
+function machinesOf(sightings: readonly Sighting[], now: number, clock: ServiceClock): Machine[] {
+  const rough = sightings.map((one) => {
+    const { low, high } = asOf(one, now);
+    return { one, low: low - TWO_CLOCKS / 2, high: high + TWO_CLOCKS / 2 };
+  });
+  const highs = furthestAhead(rough);
+  if (highs.length === 1) return [];
+  const lows = furthestAhead(rough.map(({ low, high }) => ({ low: -high, high: -low }))).reverse();
+  const ranges = highs.map((high, at) => ({ low: -lows[at]!, high }));
+  const ofEach = ranges.map((range) =>
+    rough
+      .filter((one) => ranges.every((other) => gapBetween(one, other) <= 0 === (other === range)))
+      .map(({ one }) => one),
+  );
+  // One answer alone may be wrong.
+  const alone = ofEach.find((own) => own.length === 1)?.[0];
+  if (alone !== undefined) {
+    const others = sightings.filter((one) => one !== alone);
+    return machinesOf(others, now, clock);
+  }
+  return ofEach.map((own) => {
+    const machines = own.map((one) => ({ ...one, unseen: sightings.indexOf(own[0]!) }));
+    return machines.reduceRight((machine, one) => ({
+      ...updatedMachine(machine, one, clock),
+      unseen: one.unseen,
+    }));
+  });
+}
+
+/** How far ahead each of the fewest machines may be of which so many answers are, if none is further behind than it must. */
+function furthestAhead(answers: readonly Bounds[]): number[] {
+  const machines: number[] = [];
+  for (const { low, high } of [...answers].sort((a, b) => a.high - b.high)) {
+    if (low > (machines.at(-1) ?? -Infinity)) machines.push(high);
+  }
+  return machines;
 }
 
 /** A machine without what answers of another one may have told: of its bounds the one that sets the two apart is surely its own. */
@@ -231,7 +275,7 @@ function ofMachines(clock: Draft, known: readonly Machine[]): ServiceClock {
 }
 
 /** What is proven of a machine by an instant of the scheduler's. */
-function asOf({ low, lowAt, high, highAt }: Machine, now: number): Bounds {
+function asOf({ low, lowAt, high, highAt }: Sighting, now: number): Bounds {
   return {
     low: low - FASTEST_DRIFT * Math.max(0, now - lowAt),
     high: high + FASTEST_DRIFT * Math.max(0, now - highAt),

@@ -167,6 +167,35 @@ describe("the service's clock", () => {
     );
   });
 
+  it("of two machines about a second apart is told by what the last answers leave, however each was taken at first", () => {
+    const skews = fc.integer({ min: 770, max: 1_150 });
+    fc.assert(
+      fc.property(offsets, skews, fc.integer({ min: 1, max: 1e9 }), (offset, skew, seed) => {
+        let [clock, now, state] = [unknownClock, NOW, seed];
+        const draw = (below: number) => {
+          state = (state * 48_271) % 2_147_483_647;
+          return state % below;
+        };
+        const turns: boolean[] = [];
+        for (let turn = 0; turn < 120; turn += 1) {
+          const isAhead = draw(100) < 35;
+          turns.push(isAhead);
+          const { trip } = exchange(
+            now + draw(20_000),
+            5 + draw(20),
+            5 + draw(20),
+            offset + (isAhead ? skew : 0),
+          );
+          now = trip.received;
+          clock = learn(clock, trip);
+          if (turn < 40) continue;
+          expect(earliestAnswerTime(clock, trip) - trip.received).toBeLessThanOrEqual(offset + 100);
+          expect(clock.machines).toHaveLength(2);
+        }
+      }),
+    );
+  });
+
   it.each([600, 700, 766, 800])(
     "of two machines that are %i ms apart is not that of the one ahead",
     (skew) => {
@@ -222,9 +251,9 @@ describe("the service's clock", () => {
             }
             expect(Math.min(...lates)).toBeGreaterThanOrEqual(0);
             lates.sort((a, b) => a - b);
-            expect(lates[lates.length >> 1]).toBeLessThanOrEqual(600);
+            expect(lates[lates.length >> 1]).toBeLessThanOrEqual(900);
             expect(lates.filter((late) => late > 1_050).length).toBeLessThanOrEqual(25);
-            expect(lates.at(-1)).toBeLessThanOrEqual(1_550);
+            expect(lates.at(-1)).toBeLessThanOrEqual(1_800);
           }
         }
       }

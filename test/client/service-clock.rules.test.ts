@@ -113,26 +113,35 @@ describe("an answer that contradicts the bounds", () => {
   it("is a new machine's once another one agrees, also after others", () => {
     const clock = learned(own, trip(2_000), trip(500, { sent: 500 }), trip(3_000, { sent: 1_000 }));
     expect(clock.machines).toMatchObject([
-      { low: 0, high: 1_000 },
+      { low: 500, high: 1_000 },
       { low: 3_000, high: 3_000 },
     ]);
-    expect(clock.bounds).toEqual({ low: 0, high: 3_000 });
+    expect(clock.bounds).toEqual({ low: 500, high: 3_000 });
     const apart = learned(own, trip(2_000), trip(3_001, { sent: 1_000 }));
     expect([apart.machines.length, apart.isContradicted]).toEqual([1, true]);
   });
 
-  it("widens the bounds of those that the new machine may have narrowed", () => {
+  it("leaves another machine what only that can have told", () => {
     const took = 40;
-    const list = [trip(0, { took }), trip(840, { took }), trip(3_000, { took })];
-    const { machines } = learned(...list, trip(3_000, { took, sent: 1_000 }));
-    expect(machines).toMatchObject([
-      { low: -80, high: 1_000 },
+    const list = [trip(0, { took }), trip(840, { took })];
+    const ahead = learned(...list, trip(3_000, { took }), trip(3_000, { took, sent: 1_000 }));
+    expect(ahead.machines).toMatchObject([
+      { low: 800, high: 1_000 },
       { low: 2_960, high: 4_000 },
     ]);
-    const behind = learned(...list.slice(0, 2), trip(-1_060, { took }), trip(-1_060, { took, sent: 1_000 }));
+    const behind = learned(...list, trip(-1_060, { took }), trip(-1_060, { took, sent: 1_000 }));
     expect(behind.machines).toMatchObject([
       { low: -1_100, high: -60 },
       { low: 800, high: 1_880 },
+    ]);
+  });
+
+  it("widens the bounds of those that the new machine may have narrowed", () => {
+    const took = 40;
+    const list = [trip(0, { took }), trip(840, { took }), trip(1_500, { took })];
+    expect(learned(...list, trip(1_500, { took, sent: 1_000 })).machines).toMatchObject([
+      { low: -80, high: 1_000 },
+      { low: 1_460, high: 2_500 },
     ]);
   });
 });
@@ -168,15 +177,15 @@ describe("a machine", () => {
     ]);
   });
 
-  it("is told from another one that both were taken for, once that has slid by more than 150 ms", () => {
+  it("is told from another one that both were taken for, once two answers of each are more than 150 ms apart", () => {
     let clock = learned(trip(1_000), trip(0, { sent: 1_000 }));
     for (let slot = 1; slot <= 12; slot += 1) {
       const [behind, ahead] = [-20 * slot, 999 - 20 * slot];
       clock = learn(clock, trip(behind, { sent: 10_000 * slot }));
       clock = learn(clock, trip(ahead, { sent: 10_000 * slot + 1_000 }));
-      expect(clock.machines).toHaveLength(slot < 8 ? 1 : 2);
+      expect(clock.machines).toHaveLength(slot < 10 ? 1 : 2);
     }
-    expect(clock.machines).toMatchObject([{ low: -160 }, { low: 1_000 }]);
+    expect(clock.machines).toMatchObject([{ low: -180 }, { low: 1_000 }]);
   });
 
   it("is forgotten after 64 answers of others, and the last one never", () => {
