@@ -262,8 +262,7 @@ export class Poller<State> implements RunningPoll {
     const wasLate = this.#feed.isLate;
     // What no answer can prove yet is not missing.
     const provable = earliestTime(this.#core.serviceClock(), this.#core.scheduler.now());
-    const isBehind =
-      currentAt === undefined || this.#poll.schedule.nextClose(currentAt) + PATIENCE <= provable;
+    const isBehind = currentAt === undefined || this.#poll.schedule.nextDue(currentAt) + PATIENCE <= provable;
     const isLate = isLast ? isBehind : wasLate;
     const isSuccess = isLast || again === undefined;
     const { failures, lastError } = isSuccess
