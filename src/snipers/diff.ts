@@ -77,8 +77,12 @@ export function bookOfAbsent(
 /** So many wallets do not go at once, as so many final candles do not. */
 const MANY = 4;
 
-/** Whether a report without any wallet is none: too many are known or, where it has no list at all, any is. */
-export function lacksAll({ wallets }: SniperBook, hasList: boolean): boolean {
+/**
+ * Whether a report is none, or another pair's, as it shows none of the wallets that are known: too many are or, where it has no
+ * list at all, any is.
+ */
+export function lacksAll({ wallets }: SniperBook, shown: Iterable<string>, hasList = true): boolean {
+  for (const address of shown) if (wallets.has(address)) return false;
   return wallets.size >= (hasList ? MANY : 1);
 }
 

@@ -138,7 +138,7 @@ export function sniperViews(core: ClientCore, watch: CheckedSniperWatch): Observ
 export function sniperFeed(core: ClientCore, watch: CheckedSniperWatch): Observable<FeedUpdate<SniperState>> {
   const make = (): Poll<SniperState> => ({
     schedule: steadySchedule(watch.every, serviceNow(core)),
-    ask: sniperAsker(core, watch.query),
+    ask: sniperAsker(core, watch),
     kind: "snipers",
     feed: watch.query,
   });
@@ -148,6 +148,8 @@ export function sniperFeed(core: ClientCore, watch: CheckedSniperWatch): Observa
 type SniperBody = ReturnType<typeof readSniperBody>;
 
 const LACKS_ALL = "lacks all wallets that were there: it is not whole";
+/** For so long, in ms, and two polls, reports that show other wallets alone may be another pair's. */
+const STRANGE = 60_000;
 
 /**
  * Reads one body after the other. Throws if a row breaks the contract and may not be skipped yet, if none shows of the wallets
@@ -155,7 +157,7 @@ const LACKS_ALL = "lacks all wallets that were there: it is not whole";
  */
 function bodyReader(
   core: ClientCore,
-  pairAddress: string,
+  { query: { pairAddress }, every }: CheckedSniperWatch,
   url: string,
 ): (text: string, quote: Quote, known: SniperBook, tell?: Tell) => SniperBody {
   const refusals: RefusalCounts<string> = new Map();
@@ -163,9 +165,11 @@ function bodyReader(
     const body = readSniperBody(text, quote);
     const { refused, report, hasList } = body;
     countRefusals(refusals, refused, report.result, ({ walletAddress }) => walletAddress);
-    const isEmpty = report.result.length === 0;
-    if (known.observedAt === undefined && refused.length > 0 && isEmpty) throw refused[0]!.error;
-    if (refused.length === 0 && isEmpty && lacksAll(known, hasList))
+    const shown = report.result.map(({ walletAddress }) => walletAddress);
+    if (known.observedAt === undefined && refused.length > 0 && shown.length === 0) throw refused[0]!.error;
+    const age = Math.abs(serviceNow(core) - (known.observedAt ?? 0));
+    const mayBeOthers = shown.length === 0 || age < 2 * every + STRANGE;
+    if (refused.length === 0 && mayBeOthers && lacksAll(known, shown, hasList))
       throw new ContractError(["result"], LACKS_ALL);
     skipRows(core, { pairAddress, url }, refused, (key) => refusals.get(key)!, tell);
     return body;
@@ -175,10 +179,11 @@ function bodyReader(
 /** Asks for one report after the other, and takes each into a book. */
 function sniperAsker(
   core: ClientCore,
-  query: SniperQuery,
+  watch: CheckedSniperWatch,
 ): (options: AskOptions) => Promise<Step<SniperState>> {
+  const { query } = watch;
   const route = snipersRoute(query);
-  const read = bodyReader(core, query.pairAddress, route);
+  const read = bodyReader(core, watch, route);
   let book = emptySniperBook(query.pairAddress);
   let epoch: number | undefined;
 
