@@ -210,6 +210,7 @@ function sniperAsker(
       observedAt,
       again,
       currentAt: observedAt,
+      hasShown: book.wallets.size > 0,
     };
   };
 }
