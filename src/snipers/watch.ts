@@ -1,7 +1,7 @@
 import { concatMap, defer, filter, map, type Observable } from "rxjs";
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
 import { checkNumber, checkSniperQuery, show } from "../contract/input.js";
-import type { SniperQuery } from "../contract/model.js";
+import type { SniperQuery, SniperReport } from "../contract/model.js";
 import { namesOf, SNIPER_NAMES } from "../contract/names.js";
 import type { Quote } from "../contract/quote.js";
 import { snipersRoute } from "../contract/routes.js";
@@ -15,9 +15,9 @@ import { steadySchedule } from "../poll/schedule.js";
 import { sharedFeed } from "../poll/shared-poll.js";
 import type { Tell } from "../poll/teller.js";
 import { emptySniperBook, lacksAll, readReport, type SniperBook } from "./diff.js";
-import type { SniperEvent } from "./event.js";
+import { emptyReport, type SniperEvent } from "./event.js";
 import { checkKnown, type KnownSnipers } from "./known.js";
-import { nextView, type SniperState, type SniperView } from "./view.js";
+import { nextView, type ReportHead, type SniperState, type SniperView } from "./view.js";
 
 /** How to watch the snipers of a pair. */
 export interface SniperWatch extends SniperQuery {
@@ -185,6 +185,7 @@ function sniperAsker(
   const route = snipersRoute(query);
   const read = bodyReader(core, watch, route);
   let book = emptySniperBook(query.pairAddress);
+  let head: ReportHead = emptyReport;
   let epoch: number | undefined;
 
   return async ({ priority, signal, tell }) => {
@@ -202,7 +203,7 @@ function sniperAsker(
       isInDoubt,
     };
     const turn = readReport(book, { report, observedAt, ...trouble });
-    const { result, ...head } = report;
+    head = headAfter(head, report);
     book = turn.book;
     const again = isInDoubt ? 0 : turn.doubt ? APART : undefined;
     return {
@@ -212,5 +213,17 @@ function sniperAsker(
       currentAt: observedAt,
       hasShown: book.wallets.size > 0,
     };
+  };
+}
+
+/** What is known of the creation, which a report may leave out. */
+function headAfter(
+  known: ReportHead,
+  { blockNumber, blockTimestamp, transactionHash }: SniperReport,
+): ReportHead {
+  return {
+    blockNumber: blockNumber ?? known.blockNumber,
+    blockTimestamp: blockTimestamp ?? known.blockTimestamp,
+    transactionHash: transactionHash ?? known.transactionHash,
   };
 }

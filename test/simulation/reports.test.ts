@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isGone, type Report, reportsOf } from "./reports.js";
+import { isGone, isSameTransaction, type Report, reportsOf } from "./reports.js";
 import type { RunLog } from "./run-log.js";
 
 const URL = "http://localhost/v2/token/mainnet/pairs/pair/snipers?blocksAfterCreation=3";
@@ -105,4 +105,12 @@ it("a transaction is read with all that is said of it", () => {
     transactionTimestamp: Date.UTC(2024, 0, 1),
     blocksAfterCreation: 7,
   });
+});
+
+it("a transaction is as an answer has it, which may leave out its block", () => {
+  const known = { transactionHash: "a", transactionTimestamp: 1, blocksAfterCreation: 7 };
+  expect(isSameTransaction(known, { ...known })).toBe(true);
+  expect(isSameTransaction(known, { ...known, blocksAfterCreation: null })).toBe(true);
+  expect(isSameTransaction(known, { ...known, blocksAfterCreation: 8 })).toBe(false);
+  expect(isSameTransaction({ ...known, blocksAfterCreation: null }, known)).toBe(false);
 });

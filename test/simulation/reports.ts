@@ -134,11 +134,12 @@ export function byHash(transactions: readonly SniperTransaction[]): ReadonlyMap<
   return found;
 }
 
-export function isSameTransaction(a: SniperTransaction, b: SniperTransaction): boolean {
+/** Whether a transaction is as an answer has it, which may leave out its block. */
+export function isSameTransaction(known: SniperTransaction, now: SniperTransaction): boolean {
   return (
-    a.transactionHash === b.transactionHash &&
-    a.transactionTimestamp === b.transactionTimestamp &&
-    a.blocksAfterCreation === b.blocksAfterCreation
+    known.transactionHash === now.transactionHash &&
+    known.transactionTimestamp === now.transactionTimestamp &&
+    (now.blocksAfterCreation === null || known.blocksAfterCreation === now.blocksAfterCreation)
   );
 }
 
