@@ -29,8 +29,8 @@ import { type CheckedSniperWatch, checkSniperWatch, type SniperWatch, sniperFeed
 export interface FeedStatus {
   /**
    * `starting`: until the first answer that can be read, and with `since` until the history is read. `stalled`: a poll that
-   * was due has failed, had no answer when the next one was due, or did not show all that has settled. `live`: otherwise. A
-   * feed is live once all that has settled was seen.
+   * was due has failed, had no answer when the next one was due, or did not show all that has settled, or a report of snipers
+   * no older than `every` and two seconds. `live`: otherwise. A feed is live once all that has settled was seen.
    */
   readonly state: "starting" | "live" | "stalled";
   /**

@@ -7,3 +7,11 @@ const FADED = 0.5;
 export function isApart(at: number, before: number, by = APART): boolean {
   return at >= before + by - FADED;
 }
+
+/** What is newest may be missing as a machine lags: it is gone after so long, in ms. */
+export const LONGEST_LAG = 5_000;
+
+/** Whether what answers have lacked since `missedAt` is asked for again soon: whatever takes longer waits for the regular answers. */
+export function mayShowSoon(missedAt: number, at: number): boolean {
+  return at < missedAt + 2 * APART;
+}

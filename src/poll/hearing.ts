@@ -1,7 +1,7 @@
 import type { CallNews } from "../client/core.js";
 import type { PairstreamError } from "../errors.js";
 
-/** How long a part that has begun has to be in trouble before that is said, and good answers without a candle, in ms. */
+/** How long a part that has begun has to be in trouble before that is said, and good answers that show nothing, in ms. */
 const PATIENCE = 60_000;
 /** The time between two messages about rows that were left out, in ms. */
 const ROWS_APART = 3_600_000;
@@ -17,7 +17,7 @@ const UNASKED = {
   wait: 60_000,
   text: "a request has waited for a minute, for the client's rateLimit or for a pause that a 429 asked for",
 };
-const BLANK = "good answers for a minute, but no swaps seen; is it the pair's address?";
+const blank = (what: string) => `good answers for a minute, but no ${what} seen; is it the pair's address?`;
 const ASKS_ON = "it goes on asking";
 const MAY_END = "; after a minute of such answers it ends: whenMissing can say to wait";
 
@@ -38,14 +38,14 @@ export type Happening =
   /** There is no answer, and there should be one by now. */
   | { readonly type: "late" }
   /**
-   * An answer was taken in. `isLate`: not all that has settled is known yet, maybe because of `error`. `hasCandle`: whether
-   * a candle has shown; absent where that says nothing.
+   * An answer was taken in. `isLate`: not all that has settled is known yet, maybe because of `error`. `hasShown`: whether
+   * a candle has shown, or a sniper; absent where that says nothing.
    */
   | {
       readonly type: "page";
       readonly isLate?: boolean;
       readonly error?: PairstreamError | undefined;
-      readonly hasCandle?: boolean | undefined;
+      readonly hasShown?: boolean | undefined;
     }
   /** Rows were left out for good. */
   | { readonly type: "dropped"; readonly rows: number; readonly error: PairstreamError };
@@ -92,12 +92,18 @@ const NEVER = Infinity;
  * begun is in trouble with its first attempt that fails, or when no answer comes. Later a minute of trouble counts.
  */
 export class Hearing {
+  readonly #what: string;
   #parts: readonly Part[] = [];
   /** What was said of the present trouble. */
   #told: "silence" | "failure" | undefined;
-  /** Since when good answers show no candle; `NEVER` once one has shown, or that was said. */
+  /** Since when good answers show nothing; `NEVER` once something has shown, or that was said. */
   #blankSince: number | undefined;
   #dropped = { rows: 0, toldAt: NOW, error: undefined as PairstreamError | undefined };
+
+  /** `what`: of what the stream tells. */
+  constructor(what: string) {
+    this.#what = what;
+  }
 
   join(isPoll: boolean, now: number): Part {
     const part = { isPoll, hasBegun: false, isAsking: false, waitsSince: now, failure: undefined };
@@ -133,10 +139,10 @@ export class Hearing {
       fail(again, error, failures, again === undefined);
     } else if (what.type === "page") {
       part.hasBegun = true;
-      const { isLate, error, hasCandle } = what;
-      if (hasCandle) this.#blankSince = NEVER;
+      const { isLate, error, hasShown } = what;
+      if (hasShown) this.#blankSince = NEVER;
       // Only good answers in a row say that nothing shows.
-      else if (hasCandle === false) this.#blankSince = Math.max(this.#blankSince ?? now, failure ? now : NOW);
+      else if (hasShown === false) this.#blankSince = Math.max(this.#blankSince ?? now, failure ? now : NOW);
       if (!isLate) part.failure = undefined;
       else if (failure === undefined) fail(undefined, error);
     } else if (failure !== undefined) return;
@@ -174,7 +180,7 @@ export class Hearing {
       const said = () => {
         this.#blankSince = NEVER;
       };
-      offer({ at: this.#blankSince! + PATIENCE, text: BLANK, failures: 0, said });
+      offer({ at: this.#blankSince! + PATIENCE, text: blank(this.#what), failures: 0, said });
     }
     return next;
   }

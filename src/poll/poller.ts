@@ -31,8 +31,8 @@ export interface Step<State> {
   readonly currentAt?: number | undefined;
   /** Why an answer that was taken in leaves something unknown. */
   readonly error?: AnyPairstreamError | undefined;
-  /** Whether a candle has shown by now; absent where none has to. */
-  readonly hasCandle?: boolean;
+  /** Whether a candle, or a sniper, has shown by now; absent where that says nothing. */
+  readonly hasShown?: boolean;
 }
 
 /** What a poll asks for, and when. */
@@ -257,13 +257,12 @@ export class Poller<State> implements RunningPoll {
     });
   }
 
-  #take({ state, currentAt, again, error, hasCandle }: Step<State>, isLast: boolean): void {
+  #take({ state, currentAt, again, error, hasShown }: Step<State>, isLast: boolean): void {
     if (state === undefined) return;
     const wasLate = this.#feed.isLate;
     // What no answer can prove yet is not missing.
     const provable = earliestTime(this.#core.serviceClock(), this.#core.scheduler.now());
-    const isBehind =
-      currentAt === undefined || this.#poll.schedule.nextClose(currentAt) + PATIENCE <= provable;
+    const isBehind = currentAt === undefined || this.#poll.schedule.nextDue(currentAt) + PATIENCE <= provable;
     const isLate = isLast ? isBehind : wasLate;
     const isSuccess = isLast || again === undefined;
     const { failures, lastError } = isSuccess
@@ -271,7 +270,7 @@ export class Poller<State> implements RunningPoll {
       : this.#feed;
     const feed = { state, isFresh: true, isLate, failures };
     this.#emit(lastError === undefined ? feed : { ...feed, lastError });
-    this.#tell?.({ type: "page", isLate, error: lastError, hasCandle });
+    this.#tell?.({ type: "page", isLate, error: lastError, hasShown });
   }
 
   #emit(feed: FeedUpdate<State>): void {

@@ -7,6 +7,8 @@ export interface Schedule {
   nextClose(after: number): number;
   /** The first instant after `after` at which the running state is due; `Infinity` where it never is. */
   nextRefresh(after: number): number;
+  /** The first instant after `after` that a newer answer has to show, or the stream is behind. */
+  nextDue(after: number): number;
   /** ms between two closing polls, and between two others, about; `Infinity` for none. */
   readonly closeEvery: number;
   readonly refreshEvery: number;
@@ -24,11 +26,13 @@ function paceOf(every: number | "close"): number {
 
 /** Polls every `every` ms from the start of each interval, and `settle` ms after its end in any case. */
 export function candleSchedule(intervals: Intervals, every: number | "close", settle: number): Schedule {
+  const nextClose = (after: number) => intervals.end(after - settle) + settle;
   const pace = paceOf(every);
   return {
     closeEvery: intervals.shortest,
     refreshEvery: pace < intervals.shortest ? pace : Infinity,
-    nextClose: (after) => intervals.end(after - settle) + settle,
+    nextClose,
+    nextDue: nextClose,
     nextRefresh: (after) => {
       const start = intervals.start(after);
       const end = intervals.end(after);
@@ -55,11 +59,13 @@ export function plainPace(intervals: Intervals, every: number | "close", settle:
 
 /** Polls every `every` ms, counted from `first`. */
 export function steadySchedule(every: number, first: number): Schedule {
+  const nextRefresh = (after: number) => nextMultiple(first, every, after);
   return {
     closeEvery: Infinity,
     refreshEvery: every,
     nextClose: () => Infinity,
-    nextRefresh: (after) => nextMultiple(first, every, after),
+    nextRefresh,
+    nextDue: nextRefresh,
   };
 }
 

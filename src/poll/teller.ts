@@ -11,7 +11,7 @@ export type Tell = (what: Happening) => void;
 export class Teller {
   readonly #warner: Warner;
   readonly #feed: PolledFeed;
-  readonly #hearing = new Hearing();
+  readonly #hearing: Hearing;
   #timer: Subscription | undefined;
   #dueAt = Infinity;
   #isOver = false;
@@ -19,6 +19,7 @@ export class Teller {
   constructor(warner: Warner, feed: PolledFeed) {
     this.#warner = warner;
     this.#feed = feed;
+    this.#hearing = new Hearing(feed.timeframe === undefined ? "snipers" : "swaps");
   }
 
   /** Adds a part of the stream: what tells of it, and what takes it out again. */

@@ -1,5 +1,5 @@
 import { SNIPER_TOTALS, type Sniper, type SniperReport, type SniperTransaction } from "../contract/model.js";
-import { isApart } from "../poll/apart.js";
+import { APART, isApart, LONGEST_LAG, mayShowSoon } from "../poll/apart.js";
 import { LIST, type Side, type SniperEvent } from "./event.js";
 import { ascending, byHash, inOrder, isSamePlace, isSameTotal } from "./transactions.js";
 
@@ -77,8 +77,12 @@ export function bookOfAbsent(
 /** So many wallets do not go at once, as so many final candles do not. */
 const MANY = 4;
 
-/** Whether a report without any wallet is none: too many are known or, where it has no list at all, any is. */
-export function lacksAll({ wallets }: SniperBook, hasList: boolean): boolean {
+/**
+ * Whether a report is none, or another pair's, as it shows none of the wallets that are known: too many are or, where it has no
+ * list at all, any is.
+ */
+export function lacksAll({ wallets }: SniperBook, shown: Iterable<string>, hasList = true): boolean {
+  for (const address of shown) if (wallets.has(address)) return false;
   return wallets.size >= (hasList ? MANY : 1);
 }
 
@@ -86,7 +90,8 @@ export function lacksAll({ wallets }: SniperBook, hasList: boolean): boolean {
  * Applies a report to the book. Returns the new book, the changes, and `doubt`: whether something is absent, and another
  * report may tell more.
  *
- * A wallet or transaction is removed only after two reports in a row lack it, made apart. An unreadable row proves no absence: not
+ * A wallet or transaction is removed only after two reports in a row lack it, made apart: by a second, or by as much as a machine
+ * may lag where the later one shows no transaction that is newer. An unreadable row proves no absence: not
  * of its wallet, and not of any wallet if its address is unreadable too. The count then starts again. The transactions
  * of an absent wallet count as absent too: if the wallet comes back without one of them, that one was absent twice.
  */
@@ -97,15 +102,17 @@ export function readReport(
   const { pairAddress } = book;
   const { unreadable, hasUnidentifiedRow, isInDoubt = false, observedAt } = read;
   const listed = new Map(read.report.result.map((sniper) => [sniper.walletAddress, sniper]));
+  for (const address of unreadable) listed.delete(address);
+  const newest = newestOf(listed.values());
   const common = { pairAddress, initial: book.observedAt === undefined, observedAt };
   const events: SniperEvent[] = [];
   const wallets = new Map<string, KnownWallet>();
   let doubt = false;
   for (const address of [...new Set([...book.wallets.keys(), ...listed.keys()])].sort(ascending)) {
     const known = book.wallets.get(address);
-    const sniper = unreadable.has(address) ? undefined : listed.get(address);
+    const sniper = listed.get(address);
     const isProof = !hasUnidentifiedRow && !isInDoubt && !unreadable.has(address);
-    const evidence = { isProof, isVague: hasUnidentifiedRow, at: observedAt };
+    const evidence = { isProof, isVague: hasUnidentifiedRow, at: observedAt, newest };
     const next = known === undefined ? addWallet(sniper) : compareWallet(known, sniper, evidence);
     if (next.known !== undefined) wallets.set(address, next.known);
     doubt ||= next.doubt;
@@ -153,11 +160,23 @@ interface Evidence {
   /** Whether nobody may ever know more: a row without an address can be in each report. */
   readonly isVague: boolean;
   readonly at: number;
+  /** When the newest transaction was made that it shows. */
+  readonly newest: number;
 }
 
-/** Whether what reports have lacked since `missedAt` is gone. */
-function isGone(missedAt: number | undefined, { isProof, at }: Evidence): boolean {
-  return isProof && missedAt !== undefined && isApart(at, missedAt);
+/** Whether what was made at an instant, and reports have lacked since `missedAt`, is gone. */
+function isGone(made: number, missedAt: number | undefined, { isProof, at, newest }: Evidence): boolean {
+  return isProof && missedAt !== undefined && isApart(at, missedAt, made < newest ? APART : LONGEST_LAG);
+}
+
+/** When the newest transaction of some wallets was made. */
+function newestOf(snipers: Iterable<Sniper>): number {
+  let newest = -Infinity;
+  for (const { snipedTransactions, sellTransactions } of snipers) {
+    for (const list of [snipedTransactions, sellTransactions])
+      for (const { transactionTimestamp } of list) newest = Math.max(newest, transactionTimestamp);
+  }
+  return newest;
 }
 
 function compareWallet(known: KnownWallet, sniper: Sniper | undefined, evidence: Evidence): WalletStep {
@@ -165,11 +184,14 @@ function compareWallet(known: KnownWallet, sniper: Sniper | undefined, evidence:
   if (sniper === undefined && !evidence.isProof) {
     return { known: { wallet, missing: NONE_MISSING, whole, isUnread: true }, changes: [], doubt: false };
   }
-  if (sniper === undefined && isGone(known.missedAt, evidence)) {
+  // A wallet is listed from its first sale on, and all that is known of it with that.
+  const listedFrom = wallet.sellTransactions[0]?.transactionTimestamp ?? Infinity;
+  if (sniper === undefined && isGone(listedFrom, known.missedAt, evidence)) {
     return { known: undefined, changes: [{ type: "wallet-removed", previous: wallet }], doubt: false };
   }
+  const since = sniper === undefined ? listedFrom : -Infinity;
   const compare = (side: Side) =>
-    compareSide(wallet[LIST[side]], sniper?.[LIST[side]] ?? [], known.missing[side], evidence);
+    compareSide(wallet[LIST[side]], sniper?.[LIST[side]] ?? [], known.missing[side], since, evidence);
   const sides = { snipe: compare("snipe"), sell: compare("sell") };
   const changes = transactionChanges(wallet.walletAddress, sides);
   const changed =
@@ -189,7 +211,8 @@ function compareWallet(known: KnownWallet, sniper: Sniper | undefined, evidence:
   }
   const missing = { snipe: sides.snipe.missing, sell: sides.sell.missing };
   const missedAt = sniper === undefined ? (known.missedAt ?? evidence.at) : undefined;
-  const doubt = sniper === undefined || missing.snipe.size > 0 || missing.sell.size > 0;
+  const misses = [missedAt ?? -Infinity, ...missing.snipe.values(), ...missing.sell.values()];
+  const doubt = misses.some((since) => mayShowSoon(since, evidence.at));
   const isPartial = sides.snipe.isPartial || sides.sell.isPartial;
   const isUnsure = sniper === undefined ? whole !== undefined : isPartial && !evidence.isVague;
   const wholeNow = isUnsure ? (whole ?? wallet) : undefined;
@@ -227,10 +250,12 @@ function transactionChanges(
   return changes;
 }
 
+/** `since`: what is older was lacked as if it had been made then. */
 function compareSide(
   held: readonly SniperTransaction[],
   listed: readonly SniperTransaction[],
   missedBefore: ReadonlyMap<string, number>,
+  since: number,
   evidence: Evidence,
 ): SideStep {
   const next = byHash(listed);
@@ -242,7 +267,7 @@ function compareSide(
     const hash = old.transactionHash;
     const now = next.get(hash);
     if (now === undefined) {
-      if (isGone(missedBefore.get(hash), evidence)) {
+      if (isGone(Math.max(old.transactionTimestamp, since), missedBefore.get(hash), evidence)) {
         gone.push(old);
         continue;
       }

@@ -30,11 +30,11 @@ function comparePlace(a: SniperTransaction, b: SniperTransaction): number {
   );
 }
 
-/** Whether two entries of one hash are at the same place of the chain. */
-export function isSamePlace(a: SniperTransaction, b: SniperTransaction): boolean {
+/** Whether an entry of the same hash tells of no other place of the chain: which block it is in, it may leave out. */
+export function isSamePlace(known: SniperTransaction, now: SniperTransaction): boolean {
   return (
-    isSameTotal(a.transactionTimestamp, b.transactionTimestamp) &&
-    isSameTotal(a.blocksAfterCreation, b.blocksAfterCreation)
+    isSameTotal(known.transactionTimestamp, now.transactionTimestamp) &&
+    (now.blocksAfterCreation === null || isSameTotal(known.blocksAfterCreation, now.blocksAfterCreation))
   );
 }
 

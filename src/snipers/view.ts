@@ -31,7 +31,7 @@ export function nextView(
   if (known !== undefined) {
     const book = before?.book ?? known;
     const read = lastRead(state);
-    const isBlank = state.book.wallets.size === 0 && lacksAll(book, true);
+    const isBlank = state.book.wallets.size === 0 && lacksAll(book, []);
     return { head, ...readReport(book, isBlank ? { ...read, isInDoubt: true } : read) };
   }
   if (before !== undefined) return state;

@@ -1,7 +1,7 @@
 import { concatMap, defer, filter, map, type Observable } from "rxjs";
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
 import { checkNumber, checkSniperQuery, show } from "../contract/input.js";
-import type { SniperQuery } from "../contract/model.js";
+import type { SniperQuery, SniperReport } from "../contract/model.js";
 import { namesOf, SNIPER_NAMES } from "../contract/names.js";
 import type { Quote } from "../contract/quote.js";
 import { snipersRoute } from "../contract/routes.js";
@@ -15,9 +15,9 @@ import { steadySchedule } from "../poll/schedule.js";
 import { sharedFeed } from "../poll/shared-poll.js";
 import type { Tell } from "../poll/teller.js";
 import { emptySniperBook, lacksAll, readReport, type SniperBook } from "./diff.js";
-import type { SniperEvent } from "./event.js";
+import { emptyReport, type SniperEvent } from "./event.js";
 import { checkKnown, type KnownSnipers } from "./known.js";
-import { nextView, type SniperState, type SniperView } from "./view.js";
+import { nextView, type ReportHead, type SniperState, type SniperView } from "./view.js";
 
 /** How to watch the snipers of a pair. */
 export interface SniperWatch extends SniperQuery {
@@ -101,8 +101,8 @@ function checkMissingPace(pace: number | undefined, whenMissing: WhenMissing): n
  * The first report comes as `wallet-added` events with `initial: true`. A late subscriber gets the present state in the
  * same way, at once. With `known` all that is told is news. All subscribers of one pair on one client share one poll if
  * their `blocksAfterCreation` and `every` are the same; `whenMissing`, `missingPace` and `known` are each subscriber's
- * own. A wallet or a transaction is removed once two reports, made a second apart, lack it. A pair may have no report
- * before its first swap; the service answers 404 then. Temporary failures do not end the stream; it errors as
+ * own. A wallet or a transaction is removed once two reports, made a second apart, lack it, and the newest one once these
+ * were made five seconds apart. A pair may have no report before its first swap; the service answers 404 then. Temporary failures do not end the stream; it errors as
  * `watchCandles` does. Throws an `InvalidInputError` at the call.
  *
  * ```ts
@@ -138,7 +138,7 @@ export function sniperViews(core: ClientCore, watch: CheckedSniperWatch): Observ
 export function sniperFeed(core: ClientCore, watch: CheckedSniperWatch): Observable<FeedUpdate<SniperState>> {
   const make = (): Poll<SniperState> => ({
     schedule: steadySchedule(watch.every, serviceNow(core)),
-    ask: sniperAsker(core, watch.query),
+    ask: sniperAsker(core, watch),
     kind: "snipers",
     feed: watch.query,
   });
@@ -148,6 +148,8 @@ export function sniperFeed(core: ClientCore, watch: CheckedSniperWatch): Observa
 type SniperBody = ReturnType<typeof readSniperBody>;
 
 const LACKS_ALL = "lacks all wallets that were there: it is not whole";
+/** For so long, in ms, and two polls, reports that show other wallets alone may be another pair's. */
+const STRANGE = 60_000;
 
 /**
  * Reads one body after the other. Throws if a row breaks the contract and may not be skipped yet, if none shows of the wallets
@@ -155,7 +157,7 @@ const LACKS_ALL = "lacks all wallets that were there: it is not whole";
  */
 function bodyReader(
   core: ClientCore,
-  pairAddress: string,
+  { query: { pairAddress }, every }: CheckedSniperWatch,
   url: string,
 ): (text: string, quote: Quote, known: SniperBook, tell?: Tell) => SniperBody {
   const refusals: RefusalCounts<string> = new Map();
@@ -163,9 +165,11 @@ function bodyReader(
     const body = readSniperBody(text, quote);
     const { refused, report, hasList } = body;
     countRefusals(refusals, refused, report.result, ({ walletAddress }) => walletAddress);
-    const isEmpty = report.result.length === 0;
-    if (known.observedAt === undefined && refused.length > 0 && isEmpty) throw refused[0]!.error;
-    if (refused.length === 0 && isEmpty && lacksAll(known, hasList))
+    const shown = report.result.map(({ walletAddress }) => walletAddress);
+    if (known.observedAt === undefined && refused.length > 0 && shown.length === 0) throw refused[0]!.error;
+    const age = Math.abs(serviceNow(core) - (known.observedAt ?? 0));
+    const mayBeOthers = shown.length === 0 || age < 2 * every + STRANGE;
+    if (refused.length === 0 && mayBeOthers && lacksAll(known, shown, hasList))
       throw new ContractError(["result"], LACKS_ALL);
     skipRows(core, { pairAddress, url }, refused, (key) => refusals.get(key)!, tell);
     return body;
@@ -175,11 +179,13 @@ function bodyReader(
 /** Asks for one report after the other, and takes each into a book. */
 function sniperAsker(
   core: ClientCore,
-  query: SniperQuery,
+  watch: CheckedSniperWatch,
 ): (options: AskOptions) => Promise<Step<SniperState>> {
+  const { query } = watch;
   const route = snipersRoute(query);
-  const read = bodyReader(core, query.pairAddress, route);
+  const read = bodyReader(core, watch, route);
   let book = emptySniperBook(query.pairAddress);
+  let head: ReportHead = emptyReport;
   let epoch: number | undefined;
 
   return async ({ priority, signal, tell }) => {
@@ -197,7 +203,7 @@ function sniperAsker(
       isInDoubt,
     };
     const turn = readReport(book, { report, observedAt, ...trouble });
-    const { result, ...head } = report;
+    head = headAfter(head, report);
     book = turn.book;
     const again = isInDoubt ? 0 : turn.doubt ? APART : undefined;
     return {
@@ -205,6 +211,19 @@ function sniperAsker(
       observedAt,
       again,
       currentAt: observedAt,
+      hasShown: book.wallets.size > 0,
     };
+  };
+}
+
+/** What is known of the creation, which a report may leave out. */
+function headAfter(
+  known: ReportHead,
+  { blockNumber, blockTimestamp, transactionHash }: SniperReport,
+): ReportHead {
+  return {
+    blockNumber: blockNumber ?? known.blockNumber,
+    blockTimestamp: blockTimestamp ?? known.blockTimestamp,
+    transactionHash: transactionHash ?? known.transactionHash,
   };
 }

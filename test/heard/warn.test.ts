@@ -11,7 +11,7 @@ import {
   watchSnipers,
 } from "../../src/index.js";
 import { fakeClient, pageBody, row, START } from "../client/fake-service.js";
-import { answered, at, KEY, MINUTES, PAIR, World } from "../world.js";
+import { answered, at, KEY, MINUTES, PAIR, World, withRows } from "../world.js";
 
 const MINUTE = 60_000;
 const down = () => answered(500, { message: "database is down" });
@@ -19,6 +19,8 @@ const down = () => answered(500, { message: "database is down" });
 function market(client: Partial<ClientOptions> = {}): World {
   const world = new World({ start: at("12:00:10"), hasDate: true, client });
   world.swapsEvery(30_000, at("11:00:00"), at("20:00:00"));
+  world.swap(at("11:00:00"), 1, { walletAddress: "early" });
+  world.swap(at("11:30:00"), 1, { walletAddress: "early", side: "sell" });
   return world;
 }
 
@@ -366,6 +368,26 @@ describe("warn", () => {
     expect(some.warnings.filter((text) => text.includes("no swaps"))).toEqual([]);
     busy.unsubscribe();
   });
+});
+
+it("hears of a pair without a sniper once, and not of one that has had some", async () => {
+  const none = market();
+  const quiet = watchSnipers(none.client, { pairAddress: PAIR, every: 5_000 }).subscribe();
+  none.interfere = (_asked, answer) => withRows(answer, () => []);
+  await none.clock.advanceBy(55_000);
+  expect(none.warnings).toEqual([]);
+  await none.clock.advanceBy(60 * MINUTE);
+  expect(none.warnings.map(({ message }) => message)).toEqual([
+    `snipers of ${PAIR}: good answers for a minute, but no snipers seen; is it the pair's address?`,
+  ]);
+  quiet.unsubscribe();
+  const some = market();
+  const busy = watchSnipers(some.client, { pairAddress: PAIR, every: 5_000 }).subscribe();
+  await some.clock.advanceBy(MINUTE);
+  some.interfere = (_asked, answer) => withRows(answer, () => []);
+  await some.clock.advanceBy(10 * MINUTE);
+  expect(some.warnings).toEqual([]);
+  busy.unsubscribe();
 });
 
 it("a since that has not come yet is told of, by more than clocks differ", async () => {

@@ -72,9 +72,13 @@ function lossy({ lose }: Subject, { isCached = false, hasDate = false } = {}) {
     },
   });
   world.swapsEvery(60_000, at("11:30:00"), at("12:30:00"));
-  for (const walletAddress of ["a", "b"]) {
+  // What is newest takes longer to go, as a machine may lag.
+  for (const [walletAddress, soldAt] of [
+    ["a", "11:50:00"],
+    ["b", "11:40:00"],
+  ] as const) {
     world.swap(100, 5, { walletAddress });
-    world.swap(at("11:40:00"), 5, { walletAddress, side: "sell" });
+    world.swap(at(soldAt), 5, { walletAddress, side: "sell" });
   }
   return { world, losses };
 }

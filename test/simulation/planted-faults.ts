@@ -221,7 +221,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "removes wallets on their first absence",
     file: "snipers/diff.ts",
-    find: "if (sniper === undefined && isGone(known.missedAt, evidence)) {",
+    find: "if (sniper === undefined && isGone(listedFrom, known.missedAt, evidence)) {",
     replace: "if (sniper === undefined) {",
     seeds: [180],
   },
@@ -371,9 +371,16 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "lets an answer of the same breath confirm that a wallet is gone",
     file: "snipers/diff.ts",
-    find: "isApart(at, missedAt);",
+    find: "isApart(at, missedAt, made < newest ? APART : LONGEST_LAG);",
     replace: "at >= missedAt;",
     seeds: [214],
+  },
+  {
+    name: "takes back the newest sale as soon as any other",
+    file: "snipers/diff.ts",
+    find: "made < newest ? APART : LONGEST_LAG",
+    replace: "APART",
+    seeds: [586, 5735],
   },
   {
     name: "believes the first empty answer",

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
-import { isGone, type Report, reportsOf } from "./reports.js";
+import { isGone, isSameTransaction, type Report, reportsOf } from "./reports.js";
 import type { RunLog } from "./run-log.js";
 
 const URL = "http://localhost/v2/token/mainnet/pairs/pair/snipers?blocksAfterCreation=3";
-const row = (walletAddress: string, hashes: readonly string[]) => ({
+const row = (walletAddress: string, hashes: readonly string[], second = 0) => ({
   walletAddress,
   snipedTransactions: [],
   sellTransactions: hashes.map((transactionHash) => ({
     transactionHash,
-    transactionTimestamp: "2024-01-01T00:00:00.000Z",
+    transactionTimestamp: new Date(Date.UTC(2024, 0, 1) + 1_000 * second).toISOString(),
     blocksAfterCreation: 7,
   })),
 });
@@ -34,11 +34,11 @@ function reports(
 }
 
 const ann = { address: "ann" };
-const there = { at: 0, rows: [row("ann", ["a"]), row("bob", [])] };
+const there = { at: 0, rows: [row("ann", ["a"]), row("bob", ["b"], 1)] };
 
 describe("a wallet is gone", () => {
   it("after two answers without it that were made a second apart, and not sooner", () => {
-    const without = (at: number) => ({ at, rows: [row("bob", [])] });
+    const without = (at: number) => ({ at, rows: [row("bob", ["b"], 1)] });
     expect(isGone(reports(there, without(5_000)), ann)).toBe(false);
     expect(isGone(reports(there, without(5_000), without(5_999)), ann)).toBe(false);
     expect(isGone(reports(there, without(5_000), without(6_000)), ann)).toBe(true);
@@ -46,21 +46,40 @@ describe("a wallet is gone", () => {
   });
 
   it("not by copies of one answer, whether or not a cache tells how old it is", () => {
-    const rows = [row("bob", [])];
+    const rows = [row("bob", ["b"], 1)];
     const copy = { at: 5_000, rows };
     expect(isGone(reports(there, copy, copy, copy), ann)).toBe(false);
     const untold = { at: 5_900, rows, faults: ["cached"] };
     expect(isGone(reports(there, copy, untold, { at: 5_950, rows }), ann)).toBe(false);
   });
 
+  it("and a trade that no newer one follows only after five seconds, as a machine may lag", () => {
+    const bob = (at: number, ...hashes: readonly string[]) => ({ at, rows: [row("bob", hashes, 1)] });
+    const first = { at: 0, rows: [row("ann", ["a"], 1), row("bob", ["b", "c"], 1)] };
+    const isOver = { isInARow: true };
+    const sale = { address: "bob", list: "sellTransactions", hash: "c" } as const;
+    for (const subject of [ann, sale]) {
+      const lacking = (...instants: readonly number[]) =>
+        reports(first, ...instants.map((at) => bob(at, "b")));
+      expect(isGone(lacking(1_000, 4_980), subject)).toBe(false);
+      expect(isGone(lacking(1_000, 4_990), subject)).toBe(true);
+      // For sure once two that lack it were made so far apart.
+      expect(isGone(lacking(1_000, 6_999), subject, isOver)).toBe(false);
+      expect(isGone(lacking(1_000, 7_000), subject, isOver)).toBe(true);
+    }
+    // What is newer follows in the second one.
+    const followed = reports(first, bob(1_000, "b"), { at: 2_000, rows: [row("bob", ["b", "d"], 2)] });
+    expect([isGone(followed, ann), isGone(followed, sale, isOver)]).toEqual([true, true]);
+  });
+
   it("maybe, and not for sure, by answers that lie about when they were made", () => {
-    const lying = (at: number) => ({ at, rows: [row("bob", [])], faults: ["wrongDate"] });
+    const lying = (at: number) => ({ at, rows: [row("bob", ["b"], 1)], faults: ["wrongDate"] });
     const both = reports(there, lying(5_000), lying(9_000));
     expect([isGone(both, ann), isGone(both, ann, { isInARow: true })]).toEqual([true, false]);
   });
 
   it("not by an answer with a row that may be its own", () => {
-    const vague = (at: number) => ({ at, rows: [row("bob", []), { totalSoldUsd: 1 }] });
+    const vague = (at: number) => ({ at, rows: [row("bob", ["b"], 1), { totalSoldUsd: 1 }] });
     expect(isGone(reports(there, vague(5_000), vague(9_000)), ann)).toBe(false);
     const broken = (at: number) => ({ at, rows: [{ ...row("ann", []), totalSoldUsd: "many" }] });
     expect(isGone(reports(there, broken(5_000), broken(9_000)), ann)).toBe(false);
@@ -72,7 +91,7 @@ it("a number in a text is that number, and any other text breaks its row", () =>
     at: 0,
     rows: [
       { ...row("ann", []), totalSoldUsd: "412" },
-      { ...row("bob", []), totalSoldUsd: "many" },
+      { ...row("bob", ["b"], 1), totalSoldUsd: "many" },
     ],
   });
   expect(report!.wallets.get("ann")!.totalSoldUsd).toBe(412);
@@ -86,4 +105,12 @@ it("a transaction is read with all that is said of it", () => {
     transactionTimestamp: Date.UTC(2024, 0, 1),
     blocksAfterCreation: 7,
   });
+});
+
+it("a transaction is as an answer has it, which may leave out its block", () => {
+  const known = { transactionHash: "a", transactionTimestamp: 1, blocksAfterCreation: 7 };
+  expect(isSameTransaction(known, { ...known })).toBe(true);
+  expect(isSameTransaction(known, { ...known, blocksAfterCreation: null })).toBe(true);
+  expect(isSameTransaction(known, { ...known, blocksAfterCreation: 8 })).toBe(false);
+  expect(isSameTransaction({ ...known, blocksAfterCreation: null }, known)).toBe(false);
 });

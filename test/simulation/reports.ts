@@ -1,6 +1,6 @@
 import type { SniperTotal, SniperTransaction } from "../../src/index.js";
 import { type Exchange, hasFalseDate } from "./exchanges.js";
-import { APART } from "./monitors/evidence.js";
+import { APART, NEWEST_END } from "./monitors/evidence.js";
 import { askedBy, asNumber } from "./reads.js";
 import type { RunLog } from "./run-log.js";
 
@@ -134,11 +134,12 @@ export function byHash(transactions: readonly SniperTransaction[]): ReadonlyMap<
   return found;
 }
 
-export function isSameTransaction(a: SniperTransaction, b: SniperTransaction): boolean {
+/** Whether a transaction is as an answer has it, which may leave out its block. */
+export function isSameTransaction(known: SniperTransaction, now: SniperTransaction): boolean {
   return (
-    a.transactionHash === b.transactionHash &&
-    a.transactionTimestamp === b.transactionTimestamp &&
-    a.blocksAfterCreation === b.blocksAfterCreation
+    known.transactionHash === now.transactionHash &&
+    known.transactionTimestamp === now.transactionTimestamp &&
+    (now.blocksAfterCreation === null || known.blocksAfterCreation === now.blocksAfterCreation)
   );
 }
 
@@ -160,10 +161,14 @@ export function wordOf({ wallets, broken, isVague }: Report, subject: Subject): 
   return "lacking";
 }
 
+/** Instants of answers are told by `Date`s and round trips: what was not shown for so much less may count, ms. */
+const ROUNDED = 10;
+
 /**
  * Whether reports say that what was there is gone: since the last one that showed it, two lack it that the service has
- * made a second apart, or `apart`. `isInARow`: and none of those in between says nothing of it, as one that lies about its time
- * does.
+ * made a second apart, or `apart`; where the later one shows no transaction that is newer, it may come from a machine that lags,
+ * and nothing has shown it for five seconds. `isInARow`: for sure, as none of those in between says nothing of it, as one that
+ * lies about its time does.
  */
 export function isGone(
   reports: readonly Report[],
@@ -171,11 +176,34 @@ export function isGone(
   { isInARow = false, apart = APART } = {},
 ): boolean {
   let lacking: Report[] = [];
+  let shown: Report | undefined;
   for (const report of reports) {
     const word = wordOf(report, subject);
+    if (word === "shown") shown = report;
     if (word === "lacking" && !(isInARow && hasFalseDate(report.exchange))) lacking.push(report);
     else if (word === "shown" || isInARow) lacking = [];
   }
-  const instants = lacking.map((report) => report.madeAt);
-  return Math.max(...instants) - Math.min(...instants) >= apart;
+  const first = Math.min(...lacking.map(({ madeAt }) => madeAt));
+  const made = shown === undefined ? Number.NEGATIVE_INFINITY : madeOf(shown, subject);
+  return lacking.some((report) => {
+    if (report.madeAt - first < apart) return false;
+    if (made < newestOf(report)) return true;
+    return isInARow
+      ? report.madeAt - first >= NEWEST_END + apart
+      : report.madeAt - (shown?.madeAt ?? first) >= NEWEST_END - ROUNDED;
+  });
+}
+
+/** When a transaction was made, or the first sale of a wallet, from which on it is listed. */
+function madeOf({ wallets }: Report, { address, ...subject }: Subject): number {
+  const wallet = wallets.get(address)!;
+  if (subject.list !== undefined) return wallet[subject.list].get(subject.hash)!.transactionTimestamp;
+  const sales = [...wallet.sellTransactions.values()].map(({ transactionTimestamp }) => transactionTimestamp);
+  return sales.length === 0 ? Number.POSITIVE_INFINITY : Math.min(...sales);
+}
+
+/** When the newest transaction of a report was made. */
+function newestOf({ wallets }: Report): number {
+  const all = [...wallets.values()].flatMap((wallet) => LISTS.flatMap((list) => [...wallet[list].values()]));
+  return Math.max(...all.map(({ transactionTimestamp }) => transactionTimestamp));
 }

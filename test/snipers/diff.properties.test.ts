@@ -7,7 +7,7 @@ import {
   type SniperTotal,
   type SniperTransaction,
 } from "../../src/contract/model.js";
-import { APART } from "../../src/poll/apart.js";
+import { LONGEST_LAG } from "../../src/poll/apart.js";
 import {
   emptySniperBook,
   readReport,
@@ -68,7 +68,7 @@ const answers: fc.Arbitrary<Answer[]> = fc
 /** Takes an answer as the service made it so many seconds after the first one. */
 function read(book: SniperBook, { result, unreadable, hasUnidentifiedRow }: Answer, at: number) {
   const report = { ...emptyReport, result };
-  return readReport(book, { report, unreadable, hasUnidentifiedRow, observedAt: at * APART });
+  return readReport(book, { report, unreadable, hasUnidentifiedRow, observedAt: at * LONGEST_LAG });
 }
 
 const presentWallets = (book: SniperBook) =>

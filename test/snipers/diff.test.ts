@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Sniper, SniperReport, SniperTransaction } from "../../src/contract/model.js";
-import { APART } from "../../src/poll/apart.js";
+import { APART, LONGEST_LAG } from "../../src/poll/apart.js";
 import {
   emptySniperBook,
   readReport,
@@ -19,7 +19,7 @@ function tx(transactionHash: string, transactionTimestamp = 0, blocksAfterCreati
 
 const reportOf = (...result: Sniper[]): SniperReport => ({ ...emptyReport, result });
 
-/** Feeds reports to one book, made just far enough apart for two to be two, and keeps what the last of them gave. */
+/** Feeds reports to one book, made just far enough apart for two to be two of any machines, and keeps what the last of them gave. */
 class Reader {
   book: SniperBook = emptySniperBook(PAIR);
   events: readonly SniperEvent[] = [];
@@ -29,7 +29,7 @@ class Reader {
   read(
     result: readonly Sniper[],
     missing: { unreadable?: string[]; hasUnidentifiedRow?: boolean; isInDoubt?: boolean } = {},
-    later = APART,
+    later = LONGEST_LAG,
   ): this {
     this.at += later;
     const read: SniperRead = {
@@ -87,14 +87,14 @@ describe("first report", () => {
         }),
         pairAddress: PAIR,
         initial: true,
-        observedAt: 1 * APART,
+        observedAt: 1 * LONGEST_LAG,
       },
       {
         type: "wallet-added",
         wallet: walletOf("b"),
         pairAddress: PAIR,
         initial: true,
-        observedAt: 1 * APART,
+        observedAt: 1 * LONGEST_LAG,
       },
     ]);
     expect(reader.doubt).toBe(false);
@@ -102,7 +102,9 @@ describe("first report", () => {
 
   it("is the only initial one, even when it is empty", () => {
     const reader = new Reader().read([]).read([walletOf("a")]);
-    expect(reader.events).toMatchObject([{ type: "wallet-added", initial: false, observedAt: 2 * APART }]);
+    expect(reader.events).toMatchObject([
+      { type: "wallet-added", initial: false, observedAt: 2 * LONGEST_LAG },
+    ]);
   });
 
   it("counts the last of two listings of a wallet", () => {
@@ -160,7 +162,7 @@ describe("changes", () => {
       "wallet-updated b totalSellTransactions,totalSoldUsd",
       "wallet-added c",
     ]);
-    expect(reader.events.every((event) => !event.initial && event.observedAt === 2 * APART)).toBe(true);
+    expect(reader.events.every((event) => !event.initial && event.observedAt === 2 * LONGEST_LAG)).toBe(true);
     expect(reader.events.at(1)).toMatchObject({ transaction: tx("2", 2) });
     expect(reader.events.at(5)).toMatchObject({ transaction: tx("2", 7) });
     expect(reader.events.at(8)).toMatchObject({
@@ -175,6 +177,20 @@ describe("changes", () => {
       .read([walletOf("a", { sellTransactions: [tx("1", 1, null)] })])
       .read([walletOf("a", { sellTransactions: [tx("1", 1, 0)] })]);
     expect(reader.types).toEqual(["transaction-removed a sell 1", "sold a 1"]);
+  });
+
+  it("are none where a report no longer says in which block a transaction is", () => {
+    const known = walletOf("a", { sellTransactions: [tx("1", 1, 3)], snipedTransactions: [tx("2", 0, 0)] });
+    const vague = walletOf("a", {
+      sellTransactions: [tx("1", 1, null)],
+      snipedTransactions: [tx("2", 0, null)],
+    });
+    const reader = new Reader().read([known]);
+    for (let times = 0; times < 3; times += 1) {
+      reader.read([vague]);
+      expect([reader.types, reader.doubt, reader.present]).toEqual([[], false, [known]]);
+    }
+    expect(reader.read([known]).types).toEqual([]);
   });
 
   it("of totals are seen from and to null, and not between 0 and -0", () => {
@@ -195,6 +211,8 @@ describe("changes", () => {
 describe("absence", () => {
   const full = walletOf("a", { snipedTransactions: [tx("1"), tx("2")], sellTransactions: [tx("3")] });
   const without2 = walletOf("a", { snipedTransactions: [tx("1")], sellTransactions: [tx("3")] });
+  const other = walletOf("b", { sellTransactions: [tx("5")] });
+  const newer = walletOf("z", { sellTransactions: [tx("9", 9)] });
 
   it("of a wallet is doubted once, then believed, and its removal stands alone", () => {
     const reader = new Reader().read([full]).read([]);
@@ -206,20 +224,45 @@ describe("absence", () => {
   });
 
   it("is one in copies of one report, and in reports made within a second", () => {
-    const reader = new Reader().read([full, walletOf("b")]).read([without2]);
+    const reader = new Reader().read([full, other, newer]).read([without2, newer]);
     for (const later of [0, 1, APART - 2]) {
-      reader.read([without2], {}, later);
+      reader.read([without2, newer], {}, later);
       expect([reader.types, reader.doubt]).toEqual([[], true]);
     }
-    reader.read([without2], {}, 1);
+    reader.read([without2, newer], {}, 1);
     expect(reader.types).toEqual(["transaction-removed a snipe 2", "wallet-removed b"]);
   });
 
   it("is two in reports that were made a second apart, although what is certain of the service's clock fades meanwhile", () => {
-    const reader = new Reader().read([full, walletOf("b")]).read([without2]);
-    reader.read([without2], {}, APART - 0.2);
+    const reader = new Reader().read([full, other, newer]).read([without2, newer]);
+    reader.read([without2, newer], {}, APART - 0.2);
     expect(reader.types).toEqual(["transaction-removed a snipe 2", "wallet-removed b"]);
   });
+
+  it.each<[string, Sniper[], Sniper[], string]>([
+    ["a sale", [other, newer], [other], "wallet-removed z"],
+    ["a wallet", [other, { ...newer, snipedTransactions: [tx("0", -5)] }], [other], "wallet-removed z"],
+    ["an early buy", [full, other], [without2, other], "transaction-removed a snipe 2"],
+    ["all", [other], [], "wallet-removed b"],
+    ["what has no time", [walletOf("a"), newer], [newer], "wallet-removed a"],
+  ])(
+    "of what nothing that is newer follows is one for as long as a machine may lag: %s",
+    (_, before, after, gone) => {
+      const reader = new Reader().read(before).read(after);
+      const seen: boolean[] = [];
+      for (let waited = 500; waited < LONGEST_LAG; waited += 500) {
+        expect(reader.read(after, {}, 500).types).toEqual([]);
+        seen.push(reader.doubt);
+      }
+      // It is asked for again as long as candles are.
+      expect(seen).toEqual(seen.map((__, at) => 500 * (at + 1) < 2 * APART));
+      expect(reader.read(after, {}, 500).types).toEqual([gone]);
+      const shown = new Reader().read(before);
+      for (let round = 0; round < 3; round += 1) {
+        for (const rows of [after, after, before]) expect(shown.read(rows, {}, 2_000).types).toEqual([]);
+      }
+    },
+  );
 
   it("is none in a report of which nobody knows when it was made", () => {
     const reader = new Reader().read([full]).read([]);
@@ -343,7 +386,9 @@ describe("what is handed out", () => {
     const reader = new Reader().read([walletOf("a")]);
     const earlier = reader.book;
     reader.read([]).read([walletOf("b")]);
-    expect(snapshot(earlier)).toMatchObject([{ wallet: { walletAddress: "a" }, observedAt: 1 * APART }]);
+    expect(snapshot(earlier)).toMatchObject([
+      { wallet: { walletAddress: "a" }, observedAt: 1 * LONGEST_LAG },
+    ]);
   });
 
   it("to a late subscriber is the present state, of the last report's instant", () => {
@@ -351,7 +396,7 @@ describe("what is handed out", () => {
     const reader = new Reader()
       .read([walletOf("b")])
       .read([walletOf("a"), walletOf("b", { totalSoldUsd: 4 })]);
-    const common = { type: "wallet-added", pairAddress: PAIR, initial: true, observedAt: 2 * APART };
+    const common = { type: "wallet-added", pairAddress: PAIR, initial: true, observedAt: 2 * LONGEST_LAG };
     expect(snapshot(reader.book)).toEqual([
       { ...common, wallet: walletOf("a") },
       { ...common, wallet: walletOf("b", { totalSoldUsd: 4 }) },
@@ -361,7 +406,7 @@ describe("what is handed out", () => {
 });
 
 describe("applySniperEvent", () => {
-  const common = { pairAddress: PAIR, initial: false, observedAt: 1 * APART };
+  const common = { pairAddress: PAIR, initial: false, observedAt: 1 * LONGEST_LAG };
 
   it("keeps block, time and hash, freezes the new report and leaves the old one", () => {
     const before = { ...reportOf(walletOf("b")), blockNumber: 1, blockTimestamp: 2, transactionHash: "h" };

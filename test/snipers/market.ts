@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import type { Sniper, SniperReport } from "../../src/contract/model.js";
-import { APART } from "../../src/poll/apart.js";
+import { APART, LONGEST_LAG } from "../../src/poll/apart.js";
 import type { SniperRead } from "../../src/snipers/diff.js";
 import { emptyReport } from "../../src/snipers/event.js";
 
@@ -99,7 +99,7 @@ export const steps: fc.Arbitrary<Step[]> = fc.array(
     unreadable: seldom(fc.subarray(WALLETS), []),
     hasUnidentifiedRow: seldom(fc.constant(true), false),
     isInDoubt: seldom(fc.constant(true), false),
-    later: fc.constantFrom(APART / 2, APART, 60_000),
+    later: fc.constantFrom(APART / 2, APART, LONGEST_LAG, 60_000),
     restart: seldom(fc.constantFrom("subscriber", "process"), "none"),
   }),
   { maxLength: 20 },
@@ -138,6 +138,6 @@ export const CALM: Step = {
   unreadable: [],
   hasUnidentifiedRow: false,
   isInDoubt: false,
-  later: APART,
+  later: LONGEST_LAG,
   restart: "none",
 };

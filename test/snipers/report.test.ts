@@ -302,3 +302,25 @@ describe("sniperTrades", () => {
     }
   });
 });
+
+it("what is known of the creation stays where a report does not say it", async () => {
+  const world = snipedWorld();
+  const looks: SniperLook[] = [];
+  watchSniperReport(world.client, { pairAddress: PAIR, every: 5_000 }).subscribe((look) => looks.push(look));
+  await world.clock.advanceBy(2_000);
+  const { blockNumber, blockTimestamp, transactionHash } = looks[0]!.report;
+  expect([blockNumber, blockTimestamp, transactionHash]).not.toContain(null);
+  for (const less of [{ blockNumber: null }, { blockTimestamp: null, transactionHash: undefined }]) {
+    world.interfere = async (_asked, answer) => {
+      const { status, headers, text } = await answer();
+      const body = JSON.stringify({ ...JSON.parse(await text()), ...less });
+      return { status, headers, text: async () => body };
+    };
+    await world.clock.advanceBy(10_000);
+  }
+  expect(looks).toHaveLength(1);
+  // The next look has it all.
+  await world.clock.advanceTo(at("12:01:10"));
+  expect(looks.at(-1)!.report).toMatchObject({ blockNumber, blockTimestamp, transactionHash });
+  expect(looks.length).toBeGreaterThan(1);
+});

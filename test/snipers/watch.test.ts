@@ -21,6 +21,14 @@ function sniped() {
   return { world, events, errors, subscription };
 }
 
+/** A row of a wallet that has sold once, of no pair in particular. */
+const rowOf = (walletAddress: string) => ({
+  walletAddress,
+  sellTransactions: [
+    { transactionHash: walletAddress, transactionTimestamp: "2024-01-05T12:01:00Z", blocksAfterCreation: 1 },
+  ],
+});
+
 const brief = (event: SniperEvent) =>
   `${event.type} ${walletAddressOf(event)}${event.initial ? " initial" : ""}`;
 
@@ -182,6 +190,38 @@ describe("watchSnipers", () => {
       expect(events.map(brief).filter((line) => line.startsWith("wallet-removed"))).toHaveLength(4);
     },
   );
+
+  it("takes another pair's report for none, and believes it once nothing else has come for two polls and a minute", async () => {
+    const { world, events, errors } = sniped();
+    for (const wallet of ["c", "d"]) {
+      world.swap(at("11:00:00"), 10, { walletAddress: wallet, side: "buy" });
+      world.swap(at("11:20:00"), 10, { walletAddress: wallet, side: "sell" });
+    }
+    const states: string[] = [];
+    watchFeedStatus(world.client, { pairAddress: PAIR }).subscribe(({ state, lastError }) =>
+      states.push(`${state} ${lastError?.message ?? ""}`),
+    );
+    await world.clock.advanceTo(at("12:01:30"));
+    const told = events.map(brief);
+    const other = answered(200, { blockNumber: 9, result: ["x", "y", "z"].map(rowOf) });
+    world.interfere = () => other;
+    await world.clock.advanceTo(at("12:02:30"));
+    expect(events.map(brief)).toEqual(told);
+    expect(states.at(-1)).toMatch(/stalled .*lacks all wallets that were there/);
+    world.interfere = () => undefined;
+    await world.clock.advanceTo(at("12:03:30"));
+    expect(events.map(brief)).toEqual([...told, "sold a", "wallet-updated a"]);
+    expect(states.at(-1)).toBe("live ");
+    world.interfere = () => other;
+    await world.clock.advanceTo(at("12:05:30"));
+    expect(states.at(-1)).toMatch(/^stalled/);
+    await world.clock.advanceTo(at("12:09:30"));
+    const news = events.slice(told.length + 2).map(brief);
+    expect(news.filter((line) => line.startsWith("wallet-added"))).toHaveLength(3);
+    expect(news.filter((line) => line.startsWith("wallet-removed"))).toHaveLength(4);
+    expect(states.at(-1)).toBe("live ");
+    expect(errors).toEqual([]);
+  });
 
   it.each([{ blockNumber: 1, result: null }, { transactionHash: "hash" }])(
     "takes nothing back where reports have no list at all, however few wallets are known, and is stalled: %j",

@@ -211,7 +211,7 @@ class LiveCandles {
         ? undefined
         : [book.observedAt, page.at].find((instant) => isCurrent(this.#rules, book, instant)),
       error: doubt === "rows" || doubt === "anchors" ? notWhole(page) : page.refusal,
-      hasCandle: this.#hasShown,
+      hasShown: this.#hasShown,
     };
   }
 }

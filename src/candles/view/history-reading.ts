@@ -182,9 +182,9 @@ class Report {
     return joined?.[1];
   }
 
-  well(failures: number, hasCandle?: true): void {
+  well(failures: number, hasShown?: true): void {
     if (failures > 0) this.progress?.next({ failures: 0 });
-    this.tell?.({ type: "page", hasCandle });
+    this.tell?.({ type: "page", hasShown });
   }
 
   /** Tells of a failure, and waits until it is time to try again. */

@@ -9,34 +9,42 @@ const START = Date.UTC(2024, 0, 1);
 /** How far the clock of one machine is ahead of that of the other, ms. */
 const AHEAD = 1_500;
 
-const walletOf = (walletAddress: string) => ({
+const SOLD = { a: START - 1_000, b: START - 2_000 };
+
+/** A wallet, its sales with the time as a row or an event has it. */
+const walletOf = (walletAddress: keyof typeof SOLD, timeOf: (instant: number) => unknown) => ({
   walletAddress,
   ...Object.fromEntries(TOTALS.map((name) => [name, 0])),
   ...Object.fromEntries(LISTS.map((name) => [name, []])),
+  sellTransactions: [
+    { transactionHash: "hash", transactionTimestamp: timeOf(SOLD[walletAddress]), blocksAfterCreation: 1 },
+  ],
 });
 
 /** What is said of a stay that keeps a wallet that no report has shown since the first, so many ms after the start. */
 function breachesOf(absences: readonly number[], areToldApart: boolean): string[] {
   const told = [0, ...absences].map((at, order) => {
-    const wallets = order === 0 ? ["a", "b"] : ["a"];
+    const wallets = order === 0 ? (["a", "b"] as const) : (["a"] as const);
     return {
       id: order,
       url: "http://localhost/token/devnet/pairs/pair/snipers",
       ...{ sent: START + at, received: START + at, answeredAt: START + at, headers: {}, lag: 0 },
       // What is left out is not compared with the truth.
       faults: ["cutShort"],
-      body: JSON.stringify({ result: wallets.map(walletOf) }),
+      body: JSON.stringify({
+        result: wallets.map((address) => walletOf(address, (instant) => new Date(instant).toISOString())),
+      }),
       told: { order, isGood: true },
     } as unknown as Exchange;
   });
-  const event = (address: string) => ({
+  const event = (address: "a" | "b") => ({
     ...{ at: START, order: 1 },
-    value: { type: "wallet-added", wallet: walletOf(address) },
+    value: { type: "wallet-added", wallet: walletOf(address, (instant) => instant) },
   });
   const stay = {
     ...{ id: 0, joined: START, joinedOrder: 0, left: START + absences.at(-1)! },
     plan: { kind: "snipers", options: { pairAddress: "pair" } },
-    sniperEvents: ["a", "b"].map(event),
+    sniperEvents: (["a", "b"] as const).map(event),
   } as unknown as StayLog;
   const world = { start: START, client: {}, machines: { ahead: AHEAD } };
   const log = { plan: { world, healthyFrom: 0 }, told, exchanges: told, stays: [stay] } as unknown as RunLog;

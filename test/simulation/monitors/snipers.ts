@@ -126,7 +126,7 @@ class Follower {
         const moved = told().at(-1)?.wallets.get(address)?.[list].get(hash);
         if (moved !== undefined && !isSameTransaction(moved, event.transaction)) return;
         if (!this.#mayGo(told(), { address, list, hash }))
-          breach(7, `${hash} goes before two answers that were made a second apart have lacked it`);
+          breach(7, `${hash} goes before answers that were made so far apart have lacked it`);
         return;
       }
       case "wallet-updated":
@@ -138,7 +138,7 @@ class Follower {
       case "wallet-removed":
         this.#wallets.delete(address);
         if (!this.#mayGo(told(), { address }))
-          breach(7, "goes before two answers that were made a second apart have lacked it");
+          breach(7, "goes before answers that were made so far apart have lacked it");
     }
   }
 

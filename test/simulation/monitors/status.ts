@@ -11,6 +11,7 @@ import { APART, BESIDE, hiddenAgeOf, lackAt, lacksNewestEnd, NEWEST_END } from "
 import { affordsPolls, recoveryOf, roundTrip } from "./health.js";
 import { foundAt, pauseAfter, pollKeyOf, waits } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";
+import { checkAge, isOfOldReports } from "./sniper-status.js";
 
 /** Promise 6: a status is true at every instant. */
 export const watchStatuses: Monitor = async (log, context) => {
@@ -22,6 +23,8 @@ export const watchStatuses: Monitor = async (log, context) => {
       checkLiveness(log, stay, stay.plan.feed, context);
       checkCoverage(stay, stay.plan.feed, log, context);
     }
+    if (stay.plan.kind === "sniper-status" && affordsPolls(log))
+      checkAge(log, stay, stay.plan, liveTimes(stay), context);
   }
 };
 
@@ -77,6 +80,7 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
     if (until <= Math.max(from, calmFrom)) continue;
     const at = Math.max(from, calmFrom);
     if (isHeldBack(log, context, from, until)) continue;
+    if (plan.kind === "sniper-status" && isOfOldReports(log, plan, { at, until }, context)) continue;
     if (from >= calmFrom && until - from <= 2 * roundTrip(log)) {
       flaps += 1;
       if (flaps <= MOST_FLAPS) continue;

@@ -78,10 +78,17 @@ export const STATUS_FAULTS: readonly PlantedFault[] = [
   {
     name: "leaves out every other poll of a stream of seconds",
     file: "poll/schedule.ts",
-    find: "nextClose: (after) => intervals.end(after - settle) + settle,",
+    find: "const nextClose = (after: number) => intervals.end(after - settle) + settle;",
     replace:
-      "nextClose: (after) =>\n" +
-      "      intervals.end(after - settle + (intervals.shortest === 1_000 ? 1_000 : 0)) + settle,",
+      "const nextClose = (after: number) =>\n" +
+      "    intervals.end(after - settle + (intervals.shortest === 1_000 ? 1_000 : 0)) + settle;",
     seeds: [45, 27],
+  },
+  {
+    name: "stays live however old a sniper report is",
+    file: "poll/schedule.ts",
+    find: "nextDue: nextRefresh,",
+    replace: "nextDue: () => Infinity,",
+    seeds: [308, 2774],
   },
 ];
