@@ -66,6 +66,20 @@ it("does not know the time while none of several answers has a Date and the mach
   expect(knowsAfter(3_600_000, false)).toEqual([true, true, true, true, true]);
 });
 
+it("does not know the time of a clock that was set until answers of two seconds have told it", () => {
+  const step = { kind: "clock set", from: 30_000, until: 30_000, by: 10_000 } as const;
+  const told = [answerAt(0), answerAt(60_100), answerAt(60_900), answerAt(61_000), answerAt(62_000)];
+  const time = knownTime(told, [step]);
+  expect([0, 1, 2, 3, 4, 5].map((order) => time.knowsTime(order))).toEqual([
+    true,
+    false,
+    false,
+    false,
+    true,
+    true,
+  ]);
+});
+
 it("counts them since one that a lie may have told, and leaves out copies", () => {
   const lie = answerAt(400, -1_000);
   const fitting = answers(1, 10, 900);

@@ -124,7 +124,7 @@ export class KnownTime {
   /** Whether the time can be known although the machine's clock was set, or is wrong: answers with a `Date` have come since. */
   knowsTime(order: number): boolean {
     const isDated = order === 0 || this.#undated === 0 || order > this.#undated;
-    return isDated && this.#stepsBefore(order).every(({ answers }) => answers >= AGREEING);
+    return isDated && this.#stepsBefore(order).every(({ seconds }) => seconds >= AGREEING);
   }
 
   /** How far a client may be wrong about the service's clock, ms. */
@@ -171,14 +171,17 @@ export class KnownTime {
     return Math.max(0, ...steps.map(({ by }) => Math.min(Math.abs(by), SMALL_STEP)));
   }
 
-  /** How the clock had been set by then, and how many answers with a `Date` have come since each time. */
+  /** How the clock had been set by then, and how many answers with a `Date` have come since each time, of how many seconds. */
   #stepsBefore(order: number) {
     const { told, exchanges } = this.#log;
     const next = told[order]?.received ?? Number.POSITIVE_INFINITY;
     return this.#steps.flatMap((step) => {
       if (step.at >= next || !exchanges.some(({ sent }) => sent > step.at)) return [];
       const isLater = ({ sent, headers }: Exchange) => sent > step.at && headers.date !== undefined;
-      return [{ ...step, answers: told.slice(0, order).filter(isLater).length }];
+      const since = told.slice(0, order).filter(isLater);
+      return [
+        { ...step, answers: since.length, seconds: new Set(since.map(({ headers }) => headers.date)).size },
+      ];
     });
   }
 }
