@@ -91,22 +91,26 @@ export interface CandleRange {
   readonly range: Span;
 }
 
-/** Checks a range that a user asks for; `names`: of the options that there are besides those of the series. */
+/**
+ * Checks a range that a user asks for; `names`: of the options that there are besides those of the series. `earliest`: where
+ * one without `from` begins, if it may have none.
+ */
 export function checkCandleRange(
-  query: Series & Pick<FetchCandlesOptions, "from" | "to" | "weekStart">,
+  query: Series & Partial<Pick<FetchCandlesOptions, "from" | "to" | "weekStart">>,
   names: readonly string[],
+  earliest?: number,
 ): CandleRange {
   const series = checkSeries(query, [...SERIES_NAMES, ...names]);
   const weekStart = checkWeekStart(query.weekStart);
   const intervals = intervalsOf(series.timeframe, weekStart);
-  const start = toInstant("from", query.from);
-  const end = query.to === undefined ? Infinity : toInstant("to", query.to);
-  checkRange(start, end, { from: "from", to: "to" });
-  const range = {
-    from: startFrom(intervals, start),
-    to: Number.isFinite(end) ? startFrom(intervals, end) : end,
+  const bound = (name: "from" | "to", standard: number | undefined) => {
+    const { [name]: given } = query;
+    return given === undefined && standard !== undefined ? standard : toInstant(name, given!);
   };
-  return { series, weekStart, intervals, range };
+  const [start, end] = [bound("from", earliest), bound("to", Infinity)];
+  checkRange(start, end, { from: "from", to: "to" });
+  const startOf = (instant: number) => (Number.isFinite(instant) ? startFrom(intervals, instant) : instant);
+  return { series, weekStart, intervals, range: { from: startOf(start), to: startOf(end) } };
 }
 
 interface PastOptions {
@@ -138,7 +142,7 @@ export async function* readPast(
   };
   const onDropped = (rows: readonly (number | undefined)[], page: Page) =>
     reportDropped(core, served.series, page, rows, "history");
-  const query = { from: range.from, until, skipsRows, onAnswer, onDropped };
+  const query = { from: range.from, until, onAnswer, onDropped: skipsRows ? onDropped : undefined };
   for await (const part of past.parts(query, { priority: "history", signal })) {
     reached = part.to;
     yield part;

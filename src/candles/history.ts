@@ -1,11 +1,9 @@
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
-import { checkNumber, checkRange, checkSeries, checkWeekStart, toInstant } from "../contract/input.js";
+import { checkNumber } from "../contract/input.js";
 import type { Candle, DateLike, Series, WeekStart } from "../contract/model.js";
-import { namesOf, SERIES_NAMES } from "../contract/names.js";
+import { namesOf } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
-import type { Span } from "../spans.js";
-import { type Intervals, intervalsOf, startFrom } from "../timeframe.js";
-import { readPast } from "./fetch.js";
+import { type CandleRange, checkCandleRange, readPast } from "./fetch.js";
 import { type Making, makingOf } from "./making.js";
 import { DEFAULT_SETTLE } from "./options.js";
 import { holdSeries, pastOf, type StoredSeries } from "./read/past.js";
@@ -30,29 +28,17 @@ const HISTORY_NAMES = namesOf<HistoryQuery>({ from: true, to: true, count: true,
 const MOST = 100_000;
 const DEFAULT_COUNT = 1_000;
 
-/** The same, checked. */
-export interface CheckedHistory {
-  readonly series: Series;
-  readonly weekStart: WeekStart;
-  readonly intervals: Intervals;
-  /** From the start of an interval, or without a beginning, to that of another, or without an end. */
-  readonly range: Span;
+/** The same, checked; the range may have no beginning. */
+export interface CheckedHistory extends CandleRange {
   readonly count: number;
 }
 
 /** Checks what a page asks for; `now`: about the service's now. Throws an `InvalidInputError`. */
 export function checkHistory(query: Series & HistoryQuery, now: number): CheckedHistory {
-  const series = checkSeries(query, [...SERIES_NAMES, ...HISTORY_NAMES]);
-  const weekStart = checkWeekStart(query.weekStart);
-  const intervals = intervalsOf(series.timeframe, weekStart);
-  const bound = (name: "from" | "to", value: DateLike | undefined, standard: number) => {
-    return value === undefined ? standard : startFrom(intervals, toInstant(name, value));
-  };
-  const start = bound("from", query.from, -Infinity);
-  const end = bound("to", query.to, Infinity);
-  checkRange(start, end, { from: "from", to: "to" });
+  const checked = checkCandleRange(query, HISTORY_NAMES, -Infinity);
+  const { from: start, to: end } = checked.range;
   const hasStart = query.from !== undefined;
-  const length = hasStart ? intervals.count(start, Math.max(start, Math.min(end, now))) : 0;
+  const length = hasStart ? checked.intervals.count(start, Math.max(start, Math.min(end, now))) : 0;
   if (query.count === undefined && length > MOST) {
     const allowed = `a range of at most ${MOST.toLocaleString("en")} intervals, or the last ones, by count`;
     throw new InvalidInputError(
@@ -63,7 +49,7 @@ export function checkHistory(query: Series & HistoryQuery, now: number): Checked
   }
   const standard = hasStart ? MOST : DEFAULT_COUNT;
   const count = checkNumber("count", query.count ?? standard, { min: 1, max: MOST, integer: true });
-  return { series, weekStart, intervals, range: { from: start, to: end }, count };
+  return { ...checked, count };
 }
 
 /** The closed candles that a page wants, ascending; out of the client's store as far as it goes. */
@@ -74,28 +60,18 @@ export async function readHistory(
 ): Promise<readonly Candle[]> {
   const core = coreOf(client);
   const checked = checkHistory(query, serviceNow(core));
-  const making = makingOf(checked.series, checked.weekStart, DEFAULT_SETTLE, 0);
-  const { stored, leave } = holdSeries(core, making.served.series, checked.weekStart);
+  const { series, weekStart, range, count } = checked;
+  const making = makingOf(series, weekStart, DEFAULT_SETTLE, 0);
+  const { stored, leave } = holdSeries(core, making.served.series, weekStart);
   try {
-    return Number.isFinite(checked.range.from)
-      ? await newestOfRange(core, making, checked, stored, signal)
-      : await newestBefore(core, making, checked, stored, signal);
+    if (!Number.isFinite(range.from)) return await newestBefore(core, making, checked, stored, signal);
+    let candles: readonly Candle[] = [];
+    for await (const read of readPast(core, making, { stored, range }, signal))
+      candles = [...candles, ...read.candles].slice(-count);
+    return candles;
   } finally {
     leave();
   }
-}
-
-async function newestOfRange(
-  core: ClientCore,
-  making: Making,
-  { range, count }: CheckedHistory,
-  stored: StoredSeries | undefined,
-  signal: AbortSignal,
-): Promise<readonly Candle[]> {
-  let candles: readonly Candle[] = [];
-  for await (const read of readPast(core, making, { stored, range }, signal))
-    candles = [...candles, ...read.candles].slice(-count);
-  return candles;
 }
 
 async function newestBefore(
@@ -110,7 +86,7 @@ async function newestBefore(
   // The first answer may tell that the service's clock is not this machine's.
   for (let until = closedUntil(), isSecond = false; ; isSecond = true) {
     const end = until;
-    const query = { count, until: () => Math.min(end, closedUntil()), walk: { parts: [] }, skipsRows: false };
+    const query = { count, until: () => Math.min(end, closedUntil()), walk: { parts: [] } };
     const reads = await past.newest(query, { priority: "history", signal });
     const closed = closedUntil();
     if (isSecond || closed <= until) {

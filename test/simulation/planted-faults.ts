@@ -399,9 +399,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "believes one answer about the silence that a history begins with",
     file: "candles/read/forward.ts",
-    find: "await judgedWithLosses(pages, rules, book, page, query, options);",
-    replace:
-      "await judgedWithLosses(pages, rules, { ...book, silence: { until: page.to, at: 0 } }, page, query, options);",
+    find: "await judged(pages, rules, book, page, options);",
+    replace: "await judged(pages, rules, { ...book, silence: { until: page.to, at: 0 } }, page, options);",
     seeds: [203],
   },
   // None is planted where an answer of the same breath would confirm that all was silent: no seed that was tried shows it.

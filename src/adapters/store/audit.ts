@@ -1,4 +1,4 @@
-import { concatMap, defer, finalize, from, type Observable, Subscription } from "rxjs";
+import { concatMap, defer, finalize, from, noop, type Observable, Subscription } from "rxjs";
 import { type CandleRange, checkCandleRange, readPast } from "../../candles/fetch.js";
 import type { Making } from "../../candles/making.js";
 import { DEFAULT_SETTLE } from "../../candles/options.js";
@@ -224,7 +224,7 @@ async function secondLook(
     from: before === undefined ? from : intervals.end(before),
     until: () => after ?? to,
     anchors: [before, after].filter((timestamp) => timestamp !== undefined),
-    skipsRows: true,
+    onDropped: noop,
     onGone: () => {
       throw new ContractError(["result"], "lacks candles that were there just now");
     },

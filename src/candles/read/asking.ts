@@ -49,32 +49,25 @@ export async function judged(
 
 /** What a read of final candles makes of rows and of known candles that are lost. */
 export interface Losses {
-  /** Whether a row that keeps breaking the contract is left out in the end; else it fails the read. */
-  readonly skipsRows: boolean;
-  /** Told of the rows of an answer that are left out. */
-  readonly onDropped?: (rows: readonly (number | undefined)[], page: Page) => void;
+  /** Told of the rows of an answer that are left out, as they keep breaking the contract; where it is absent, they fail the read. */
+  readonly onDropped?: ((rows: readonly (number | undefined)[], page: Page) => void) | undefined;
   /** Told of known candles that are gone. */
   readonly onGone?: (anchors: readonly number[]) => void;
 }
 
-/** Judges an answer of a read, and tells what is lost with it; `isGone`: whether the known candles are. */
-export async function judgedWithLosses(
-  pages: SeriesPages,
-  rules: CandleRules,
-  known: CandleBook,
+/** Tells what is lost with an answer of a read; gives whether the known candles are. */
+export function tellLosses(
+  { anchors }: CandleBook,
   page: Page,
-  { skipsRows, onDropped, onGone }: Losses,
-  options: ReadOptions,
-): Promise<Judgement & { readonly isGone: boolean }> {
-  const judgement = await judged(pages, rules, known, page, options);
-  const { book, dropped } = judgement;
-  const isGone = known.anchors.length > 0 && book.anchors.length === 0;
-  if (isGone) onGone?.(known.anchors);
-  if (dropped.length > 0) {
-    if (!skipsRows) throw notWhole(page);
-    onDropped?.(dropped, page);
-  }
-  return { ...judgement, isGone };
+  { book, dropped }: Judgement,
+  { onDropped, onGone }: Losses,
+): boolean {
+  const isGone = anchors.length > 0 && book.anchors.length === 0;
+  if (isGone) onGone?.(anchors);
+  if (dropped.length === 0) return isGone;
+  if (onDropped === undefined) throw notWhole(page);
+  onDropped(dropped, page);
+  return isGone;
 }
 
 /** The error of a read of which even the last answer was not whole. */

@@ -3,7 +3,7 @@ import { sleepUntil } from "../../client/timers.js";
 import { APART, isApart } from "../../poll/apart.js";
 import type { Intervals } from "../../timeframe.js";
 import { type CandleRules, windowStart } from "../rules.js";
-import { ASKS, judgedWithLosses, type Losses, notWhole, pauseAfterStale } from "./asking.js";
+import { ASKS, judged, type Losses, notWhole, pauseAfterStale, tellLosses } from "./asking.js";
 import { EARLIEST } from "./beginning.js";
 import { type CandleBook, emptyBook } from "./book.js";
 import { type Counted, stillWanted } from "./counted.js";
@@ -111,8 +111,9 @@ export async function readBackward(
     // An answer that is cut there lacks the first candle of the part after it, too.
     const part = { ...page, from: isSilent ? from : start, bornAt: to, isAscending: false };
     const before = { ...walk.book, finalUntil: part.from, coveredFrom: part.from, coveredUntil: part.from };
-    const judgement = await judgedWithLosses(pages, rules, before, part, query, options);
-    const { doubt, isGone } = judgement;
+    const judgement = await judged(pages, rules, before, part, options);
+    const isGone = tellLosses(before, part, judgement, query);
+    const { doubt } = judgement;
     walk.book = judgement.book;
     if (walk.book.finalUntil < to || doubt !== undefined) {
       if (isGone) {

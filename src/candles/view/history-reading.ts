@@ -13,6 +13,7 @@ import { retryAt } from "../../poll/retry-at.js";
 import { joinTeller } from "../../poll/shared-poll.js";
 import type { Tell } from "../../poll/teller.js";
 import type { CandleWatch } from "../options.js";
+import type { Losses } from "../read/asking.js";
 import type { BackwardWalk, PastReader } from "../read/backward.js";
 import type { CandleBook } from "../read/book.js";
 import { reportDropped } from "../read/dropped.js";
@@ -141,9 +142,8 @@ export class HistoryReading {
     const { tell } = this.#report;
     const options = { priority: "history", signal, tell } as const;
     const common = {
-      skipsRows: true,
       known: this.#known,
-      onDropped: (...[rows, page]: Parameters<NonNullable<Dropped>>) =>
+      onDropped: (...[rows, page]: Parameters<NonNullable<Losses["onDropped"]>>) =>
         reportDropped(this.#core, series, page, rows, "history", tell),
     };
     if (this.#count > 0 && reached === undefined) {
@@ -161,8 +161,6 @@ export class HistoryReading {
     yield* past.parts(query, options);
   }
 }
-
-type Dropped = Parameters<PastReader["parts"]>[0]["onDropped"];
 
 /** How a history comes on: for its status, and for whoever is warned. */
 class Report {

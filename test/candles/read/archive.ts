@@ -179,7 +179,7 @@ export function archive(habits: Habits, now = NOW) {
       core as ClientCore,
       newPages(),
       rules,
-      { from, until, anchors, known, skipsRows, onDropped },
+      { from, until, anchors, known, onDropped: skipsRows ? onDropped : undefined },
       options,
       walk,
     );
@@ -188,7 +188,7 @@ export function archive(habits: Habits, now = NOW) {
       core as ClientCore,
       newPages(),
       rules,
-      { count, until: () => until, walk, skipsRows: true, onDropped },
+      { count, until: () => until, walk, onDropped },
       options,
     );
   const wait = (ms: number) => clock.advanceBy(ms);

@@ -29,7 +29,7 @@ const pastOf = (parts: readonly FinalPart[]) =>
   });
 
 async function swapsOf(parts: readonly FinalPart[]): Promise<number[]> {
-  const query = { from: parts[0]!.from, until: () => parts.at(-1)!.to, skipsRows: false } as ForwardOptions;
+  const query = { from: parts[0]!.from, until: () => parts.at(-1)!.to } as ForwardOptions;
   const swaps: number[] = [];
   for await (const { candles } of pastOf(parts).parts(query, OPTIONS))
     for (const candle of candles) swaps.push(candle.swaps);
@@ -55,7 +55,6 @@ it("begins with the first longer candle that is there as a whole", async () => {
     count: 2,
     until: () => 60 * MINUTE,
     walk: { parts: [] },
-    skipsRows: false,
   } as BackwardOptions;
   const parts = await pastOf([partOf(20, 33), partOf(33, 60)]).newest(query, OPTIONS);
   expect(
