@@ -1,7 +1,6 @@
 import type { ClientCore } from "../../client/core.js";
 import { sleepUntil } from "../../client/timers.js";
 import { APART, isApart } from "../../poll/apart.js";
-import type { Intervals } from "../../timeframe.js";
 import { type CandleRules, windowStart } from "../rules.js";
 import { ASKS, judged, type Losses, notWhole, pauseAfterStale, tellLosses } from "./asking.js";
 import { EARLIEST } from "./beginning.js";
@@ -88,10 +87,11 @@ export async function readBackward(
     const begin = Math.max(startOfRange(intervals, walk.stride, to, earliest()), lastOf(walk));
     const limit = limitOf(walk.stride, missing);
     const asked = { from: begin, to, anchors, stale: stale + asks, searchUntil: to, ...limit };
-    page = kept ?? toldBy(walk, intervals, anchors, await pages.read(asked, options));
+    page = kept ?? (await pages.read(asked, options));
+    const shorter = strideAfter(coveredBy(walk.stride, intervals, asked), undefined);
     if (page === undefined || page.to < to) {
       if (page?.candles.length) walk.told = [...(walk.told ?? []), page];
-      walk.stride = strideAfter(coveredBy(walk.stride, intervals, asked), undefined);
+      walk.stride = shorter;
       continue;
     }
     const { from } = page;
@@ -109,13 +109,21 @@ export async function readBackward(
     const start = Math.min(inRange[0]?.timestamp ?? to, page.broken[0] ?? to);
     const isSilent = start === to;
     // An answer that is cut there lacks the first candle of the part after it, too.
-    const part = { ...page, from: isSilent ? from : start, bornAt: to, isAscending: false };
+    // What follows the last row that was told counts once an answer has begun with that.
+    const isAscending = page.isAscending === true && inRange.at(-1)?.timestamp !== lastOf(walk);
+    const part = { ...page, from: isSilent ? from : start, bornAt: to, isAscending };
     const before = { ...walk.book, finalUntil: part.from, coveredFrom: part.from, coveredUntil: part.from };
     const judgement = await judged(pages, rules, before, part, options);
     const isGone = tellLosses(before, part, judgement, query);
     const { doubt } = judgement;
+    const { finalUntil } = judgement.book;
+    if (doubt === undefined && finalUntil < to) {
+      walk.told = [...(walk.told ?? []), { ...page, to: finalUntil }];
+      walk.stride = shorter;
+      continue;
+    }
     walk.book = judgement.book;
-    if (walk.book.finalUntil < to || doubt !== undefined) {
+    if (doubt !== undefined) {
       if (isGone) {
         known = [];
         parts.splice(0, 1, ...parts.slice(0, 1).flatMap(withoutFirst));
@@ -159,21 +167,6 @@ function lastOf({ told }: BackwardWalk): number {
   return told?.at(-1)?.candles.at(-1)?.timestamp ?? -Infinity;
 }
 
-/**
- * An answer, up to where it tells. Where no known candle shows that it is whole, one that gives the oldest first may lack its
- * newest: what follows its last row counts once an answer has begun with that.
- */
-function toldBy(
-  walk: BackwardWalk,
-  { end }: Intervals,
-  anchors: readonly number[],
-  page: Page | undefined,
-): Page | undefined {
-  const last = page?.candles.at(-1)?.timestamp ?? -Infinity;
-  if (!page?.isAscending || anchors.length > 0 || last < page.from || last <= lastOf(walk)) return page;
-  return { ...page, to: Math.min(page.to, end(last)) };
-}
-
 /** The nearest beginning that has been told, once all from its last row on is read by the same clock. */
 function toldUntil(walk: BackwardWalk, to: number): Page | undefined {
   const last = lastOf(walk);
@@ -182,7 +175,8 @@ function toldUntil(walk: BackwardWalk, to: number): Page | undefined {
   walk.told = walk.told!.slice(0, -1);
   if (last > to || page.epoch !== walk.parts[0]?.epoch) return toldUntil(walk, to);
   const broken = page.broken.filter((row) => row < to);
-  return { ...page, to, candles: page.candles.slice(0, -1), broken, failure: undefined };
+  const candles = page.candles.slice(0, -1);
+  return { ...page, to, candles, broken, isAscending: false, failure: undefined };
 }
 
 /** A part without its first candle, which is gone: what lies before the next one is read again. */

@@ -202,16 +202,17 @@ function silenceEndOf({ finalUntil }: CandleBook, page: Page): number {
 
 /**
  * Until where an answer tells what is final. A service that tells of the oldest candles first leaves out the newest of an answer
- * that it cuts: the silence after its last row is one only once another answer begins with it.
+ * that it cuts: the silence after its last row is one only once another answer begins with it. One that shows the newest known
+ * candle there, or after it, was not cut.
  */
 function toldUntil(
   { intervals }: CandleRules,
-  { finalUntil }: CandleBook,
+  { anchors, finalUntil }: CandleBook,
   { isAscending, candles, broken, to }: Page,
 ): number {
-  if (isAscending !== true) return to;
   const last = Math.max(candles.at(-1)?.timestamp ?? 0, broken.at(-1) ?? 0);
-  return last >= finalUntil ? Math.min(to, intervals.end(last)) : to;
+  const isKnown = last < finalUntil || last <= (anchors.at(-1) ?? -Infinity);
+  return isAscending !== true || isKnown ? to : Math.min(to, intervals.end(last));
 }
 
 /** The broken rows of intervals that are not final: those that are final are not asked for again. */
