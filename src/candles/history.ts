@@ -1,5 +1,5 @@
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
-import { checkNumber } from "../contract/input.js";
+import { checkNumber, checkRange } from "../contract/input.js";
 import type { Candle, DateLike, Series, WeekStart } from "../contract/model.js";
 import { namesOf } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
@@ -37,6 +37,8 @@ export interface CheckedHistory extends CandleRange {
 export function checkHistory(query: Series & HistoryQuery, now: number): CheckedHistory {
   const checked = checkCandleRange(query, HISTORY_NAMES, -Infinity);
   const { from: start, to: end } = checked.range;
+  // A page asks for whole intervals.
+  checkRange(start, end, { from: "from", to: "to" });
   const hasStart = query.from !== undefined;
   const length = hasStart ? checked.intervals.count(start, Math.max(start, Math.min(end, now))) : 0;
   if (query.count === undefined && length > MOST) {
