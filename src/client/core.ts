@@ -108,26 +108,19 @@ export interface PageFacts {
   readonly last: number;
 }
 
-/** A walk along the cursors of one range. */
-export interface Walk<T> {
+/** A walk along the cursors of one range: a call for each page, which may keep refused rows, and drop rows outside the range. */
+export interface Walk<T> extends Omit<Call<T>, "route" | "within"> {
   /**
    * The route of a request that starts at `now`: of the first one without `cursor`, of each later one with that of the
    * page before.
    */
   route(cursor: string | undefined, now: number): string;
-  readonly priority: Priority;
-  /** Reads one body; it may keep refused rows, and drop rows outside the range. */
-  readonly parse: Call<T>["parse"];
   /** What a page says of itself. */
   next(value: T): PageFacts;
   /** How many pages the range, as last asked for, can fill; one more is refused. */
   mostPages(): number;
   /** The cursor in the first route, if it has one. */
   readonly startedAt?: string | undefined;
-  readonly signal?: AbortSignal | undefined;
-  /** As in `Call`. */
-  readonly needsClock?: boolean;
-  readonly tell?: Call<T>["tell"];
 }
 
 /** One page of a walk. */

@@ -78,19 +78,16 @@ export function pageFactsOf(
 /** Follows the cursors of one range; see `ClientCore.walk`. */
 export async function* walkOf<T>(
   send: ClientCore["send"],
-  { route, priority, parse, next, mostPages, startedAt, signal, needsClock = false, tell }: Walk<T>,
+  { route, parse, next, mostPages, startedAt, ...call }: Walk<T>,
 ): AsyncGenerator<WalkStep<T>, undefined, undefined> {
   let trail: Trail = startedAt === undefined ? START : { ...START, cursors: [startedAt] };
   let cursor: string | undefined;
   do {
-    signal?.throwIfAborted();
+    call.signal?.throwIfAborted();
     const reached = cursor;
-    const { value, sentAt, observedAt, epoch, isInDoubt } = await send({
+    const { value, ...result } = await send({
+      ...call,
       route: (now) => route(reached, now),
-      priority,
-      signal,
-      needsClock,
-      tell,
       parse: (text, quote) => {
         const page = parse(text, quote);
         const told = next(page);
@@ -98,7 +95,7 @@ export async function* walkOf<T>(
       },
     });
     ({ trail, cursor } = value);
-    yield { value: value.page, sentAt, observedAt, epoch, isInDoubt, cursor };
+    yield { ...result, value: value.page, cursor };
   } while (cursor !== undefined);
 }
 
