@@ -41,8 +41,9 @@ export function httpError(
   const shown = (told: string) => shortened(redact.quote(told, LONGEST_TOLD), LONGEST_MESSAGE);
   const answered = `GET ${path} was answered with status ${status}`;
   // A call for snipers takes no network.
-  const unnamed = path.endsWith("/snipers") ? ", network" : "";
-  const advice = status in ADVICE ? `; check ${ADVICE[status]!.replace(unnamed, "")}` : "";
+  const isUnplaced = status === 404 && path.endsWith("/snipers");
+  const advised = isUnplaced ? "pairAddress and baseUrl" : ADVICE[status];
+  const advice = advised === undefined ? "" : `; check ${advised}`;
   // A browser shows a redirect as status 0, and hides the rest.
   if (status === 0 || (status >= 300 && status < 400)) {
     const target = answer.header("location");
