@@ -87,8 +87,6 @@ export interface BudgetPart {
 /** What a call has brought, and when. */
 export interface CallResult<T> {
   readonly value: T;
-  /** When the request that was answered went out, by the scheduler. */
-  readonly sentAt: number;
   /** The service's clock when it answered, at least. */
   readonly observedAt: number;
   /** The epoch of the service's clock: instants of different epochs cannot be compared. */

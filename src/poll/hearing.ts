@@ -73,8 +73,6 @@ interface Failure {
 
 /** A part of a stream. */
 export interface Part {
-  /** Whether it is the poll, and no history. */
-  readonly isPoll: boolean;
   hasBegun: boolean;
   /** Whether a request is under way; else it waits for its turn. */
   isAsking: boolean;
@@ -105,8 +103,8 @@ export class Hearing {
     this.#what = what;
   }
 
-  join(isPoll: boolean, now: number): Part {
-    const part = { isPoll, hasBegun: false, isAsking: false, waitsSince: now, failure: undefined };
+  join(now: number): Part {
+    const part = { hasBegun: false, isAsking: false, waitsSince: now, failure: undefined };
     this.#parts = this.#parts.concat(part);
     return part;
   }

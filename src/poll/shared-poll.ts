@@ -60,7 +60,7 @@ export function joinTeller(
   core: ClientCore,
   key: string,
 ): readonly [tell: Tell, leave: () => void] | undefined {
-  return (core.shared.get(key) as SharedPoll<unknown> | undefined)?.teller?.join(false);
+  return (core.shared.get(key) as SharedPoll<unknown> | undefined)?.teller?.join();
 }
 
 function sharedPoll<State>(core: ClientCore, key: string, make: () => Poll<State>): SharedPoll<State> {
@@ -75,7 +75,7 @@ function sharedPoll<State>(core: ClientCore, key: string, make: () => Poll<State
     const { closeEvery, refreshEvery } = poll.schedule;
     const leave = core.spending.join({ closeEvery, refreshEvery, kind: poll.kind });
     const teller = core.warner && new Teller(core.warner, poll.feed);
-    const poller = new Poller(core, poll, views, subscriber, teller?.join(true)[0]);
+    const poller = new Poller(core, poll, views, subscriber, teller?.join()[0]);
     shared.poller = poller;
     shared.teller = teller;
     core.metering.polls.add(poller);

@@ -23,9 +23,9 @@ export class Teller {
   }
 
   /** Adds a part of the stream: what tells of it, and what takes it out again. */
-  join(isPoll: boolean): readonly [tell: Tell, leave: () => void] {
+  join(): readonly [tell: Tell, leave: () => void] {
     const { scheduler } = this.#warner;
-    const part = this.#hearing.join(isPoll, scheduler.now());
+    const part = this.#hearing.join(scheduler.now());
     this.#speak();
     const tell: Tell = (what) => {
       this.#hearing.hear(part, what, scheduler.now());

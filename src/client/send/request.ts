@@ -186,7 +186,7 @@ export class Sender {
 
   /** What an answer means for its call. */
   #read<T>(ask: Call<T>, route: string, answer: Answer): CallResult<T> | Failure {
-    const { status, text, sent, received: at } = answer;
+    const { status, text, received: at } = answer;
     this.#learn(answer);
     const clock = this.clock;
     if (status !== 200) {
@@ -197,8 +197,6 @@ export class Sender {
     try {
       return {
         value: ask.parse(text, this.redact.quote),
-        // If the scheduler's clock was set back meanwhile, the start lies in its future.
-        sentAt: Math.min(sent, at),
         observedAt: earliestAnswerTime(clock, answer),
         epoch: clock.epoch,
         isInDoubt: clock.isContradicted,

@@ -139,7 +139,6 @@ export function archive(habits: Habits, now = NOW) {
       try {
         return {
           value: parse(text, beginning),
-          sentAt: clock.now(),
           observedAt: at,
           epoch: 0,
           isInDoubt: habits.doubts?.has(asked.pages - 1) ?? false,
