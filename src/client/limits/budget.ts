@@ -166,7 +166,11 @@ export class Budget {
   }
 
   async #follow<T>(now: number, begin: Begin<T>): Promise<T> {
-    const end = this.#ending();
+    let hasEnded = this.#limit === undefined;
+    const end = (at?: number) => {
+      if (!hasEnded) this.#leave(at);
+      hasEnded = true;
+    };
     try {
       return await begin(now, end);
     } finally {
@@ -174,16 +178,7 @@ export class Budget {
     }
   }
 
-  /** A function that ends the request counted last; further calls of it do nothing. */
-  #ending(): (at?: number) => void {
-    let hasEnded = this.#limit === undefined;
-    return (at) => {
-      if (hasEnded) return;
-      hasEnded = true;
-      this.#leave(at);
-    };
-  }
-
+  /** Ends a request that was counted; `at`: when, where it was sent. */
   #leave(at: number | undefined): void {
     const now = this.#now();
     // If the clock was set back since, the instant may lie in its future.
