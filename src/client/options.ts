@@ -154,7 +154,7 @@ export function checkOptions(options: ClientOptions): Settings {
     throw new InvalidInputError("options", "an object with baseUrl and apiKey", problem);
   }
   checkNames(options, OPTION_NAMES);
-  const { fetch, timeout = 10_000 } = options;
+  const { fetch, timeout = 10_000, rateLimit = { requests: 40, per: 1_000 }, quota } = options;
   if (fetch !== undefined && typeof fetch !== "function") {
     throw new InvalidInputError("fetch", "a function like the global fetch", `is of type ${typeof fetch}`);
   }
@@ -163,8 +163,8 @@ export function checkOptions(options: ClientOptions): Settings {
     apiKey: typeof options.apiKey === "function" ? options.apiKey : checkApiKey(options.apiKey),
     timeout: checkNumber("timeout", timeout, { min: 1, max: LONGEST_DELAY, unit: "ms" }, withheld),
     retry: checkRetry(options.retry),
-    rateLimit: checkRateLimit(options.rateLimit),
-    quota: checkQuota(options.quota),
+    rateLimit: rateLimit === false ? undefined : checkNumbers("rateLimit", rateLimit, RATE_LIMIT),
+    quota: quota === undefined ? undefined : checkNumbers("quota", quota, QUOTA, ""),
     scheduler: schedulerOf(options, fetch),
     fetch: fetch ?? keepAliveFetch(),
     store: checkStore(options.store, fetch),
@@ -212,16 +212,6 @@ function checkRetry(retry: ClientOptions["retry"] = {}): RetryRules {
   const isOnce = retry === false;
   const rules = checkNumbers("retry", isOnce ? {} : retry, RETRY);
   return isOnce ? Object.freeze({ ...rules, attempts: 1 }) : rules;
-}
-
-function checkRateLimit(
-  rateLimit: ClientOptions["rateLimit"] = { requests: 40, per: 1_000 },
-): RateLimit | undefined {
-  return rateLimit === false ? undefined : checkNumbers("rateLimit", rateLimit, RATE_LIMIT);
-}
-
-function checkQuota(quota: ClientOptions["quota"]): Quota | undefined {
-  return quota === undefined ? undefined : checkNumbers("quota", quota, QUOTA, "");
 }
 
 /** Checks an option that is an object of numbers. */
