@@ -23,6 +23,7 @@ import {
   type ClientCore,
   clientOf,
   type PageFacts,
+  type Walk,
 } from "./core.js";
 import { KnownPairs } from "./known-pairs.js";
 import { Metering } from "./metering.js";
@@ -207,7 +208,7 @@ function pagesOf(
   asked: AskedPages,
   signal: AbortSignal | undefined,
 ): AsyncIterator<OhlcvPage> {
-  const steps = walkToLeave(core.send, {
+  const walk: Walk<CutPage> = {
     // The limit counts for the walk as a whole once it has begun; the rest has to be said again each time.
     route: (cursor) => ohlcvRoute(cursor === undefined ? asked : { ...asked, limit: undefined, cursor }),
     priority: "refresh",
@@ -216,16 +217,6 @@ function pagesOf(
     mostPages: () => mostPagesOf(intervalsOf(asked.timeframe), asked.from, asked.to),
     startedAt: asked.cursor,
     signal,
-  });
-  const end = { done: true, value: undefined } as const;
-  return {
-    next: async () => {
-      const step = await steps.next();
-      return step.done ? end : { done: false, value: step.value.value.page };
-    },
-    return: async () => {
-      await steps.return?.();
-      return end;
-    },
   };
+  return walkToLeave(core.send, walk, ({ page }) => page);
 }

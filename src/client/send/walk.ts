@@ -99,32 +99,36 @@ export async function* walkOf<T>(
   } while (cursor !== undefined);
 }
 
-/** Like `walkOf`, but `return()` aborts a step that is under way, and ends the walk at once. */
-export function walkToLeave<T>(
+/** What `shown` makes of each page of a walk. `return()` aborts a step that is under way, and ends the walk at once. */
+export function walkToLeave<T, Shown>(
   send: ClientCore["send"],
   walk: Walk<T>,
-): AsyncIterator<WalkStep<T>, undefined> {
+  shown: (value: T) => Shown,
+): AsyncIterator<Shown> {
   const { signal } = walk;
   const controller = new AbortController();
   const steps = walkOf(send, { ...walk, signal: controller.signal });
   const forward = () => controller.abort(signal?.reason);
+  const end = { done: true, value: undefined } as const;
   return {
     next: async () => {
       if (signal?.aborted) forward();
       const stay = onAbort(signal, forward);
       try {
-        return await steps.next();
+        const step = await steps.next();
+        return step.done ? end : { done: false, value: shown(step.value.value) };
       } catch (error) {
-        if (controller.signal.aborted && !signal?.aborted) return { done: true, value: undefined };
+        if (controller.signal.aborted && !signal?.aborted) return end;
         throw error;
       } finally {
         stay();
       }
     },
-    return: () => {
+    return: async () => {
       // Otherwise a step under way would run to its end before the generator ends.
       controller.abort();
-      return steps.return(undefined);
+      await steps.return(undefined);
+      return end;
     },
   };
 }
