@@ -162,7 +162,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "counts retries apart from the rate limit",
     file: "client/send/request.ts",
-    find: "await start(ask.priority, ask.signal, (now, end) =>\n        this.#attempt(ask, attempt, now, end, renewal?.refused),\n      )",
+    find: "await start(ask.priority, ask.signal, (now, end) =>\n        this.#attempt(ask, attempt, now, end, refused),\n      )",
     replace:
       "await (attempt > 1\n" +
       "        ? this.#attempt(ask, attempt, scheduler.now(), () => {}, undefined)\n" +
@@ -179,8 +179,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "waits as after a failure before it sends again what a closed connection has lost",
     file: "client/send/request.ts",
-    find: "const isResent = isRenewed || (isStale === true && resends < MOST_RESENDS);",
-    replace: "const isResent = isRenewed;",
+    find: "const isResent = refused !== undefined || (isStale === true && resends < MOST_RESENDS);",
+    replace: "const isResent = refused !== undefined;",
     seeds: [5, 11, 21],
   },
   {
@@ -338,7 +338,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "sends past the rate limit what a closed connection has lost",
     file: "client/send/request.ts",
-    find: "await start(ask.priority, ask.signal, (now, end) =>\n        this.#attempt(ask, attempt, now, end, renewal?.refused),\n      )",
+    find: "await start(ask.priority, ask.signal, (now, end) =>\n        this.#attempt(ask, attempt, now, end, refused),\n      )",
     replace:
       "await (resends > 0\n" +
       "        ? this.#attempt(ask, attempt, scheduler.now(), () => {}, undefined)\n" +

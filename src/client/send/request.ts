@@ -45,11 +45,6 @@ interface Failure {
   readonly key?: number | undefined;
 }
 
-/** That a call asks for another key; without `refused`, that it has done so. */
-interface Renewal {
-  readonly refused?: number | undefined;
-}
-
 /** Sends all calls of a client, within its budget and with retries, and learns the service's clock from the answers. */
 export class Sender {
   readonly #budget: Budget;
@@ -92,14 +87,15 @@ export class Sender {
     const start = ask.within?.within(this.#start) ?? this.#start;
     let attempt = 1;
     let resends = 0;
-    let renewal: Renewal | undefined;
+    let isRenewed = false;
+    let refused: number | undefined;
     let answer: CallResult<T> | undefined;
     for (let answers = 0; ; ) {
       this.spending.check(callKindOf(ask.route));
       const came = await start(ask.priority, ask.signal, (now, end) =>
-        this.#attempt(ask, attempt, now, end, renewal?.refused),
+        this.#attempt(ask, attempt, now, end, refused),
       );
-      if (renewal !== undefined) renewal = {};
+      refused = undefined;
       if ("value" in came) {
         const { bounds, isConfirmed } = this.clock;
         answers += 1;
@@ -111,9 +107,9 @@ export class Sender {
       }
       const { route, error, hint, at, isStale, key } = came;
       // A key may have run out: another one is asked for once.
-      const isRenewed = renewal === undefined && key !== undefined && isKeyRefused(error);
-      if (isRenewed) renewal = { refused: key };
-      const isResent = isRenewed || (isStale === true && resends < MOST_RESENDS);
+      if (!isRenewed && isKeyRefused(error)) refused = key;
+      isRenewed ||= refused !== undefined;
+      const isResent = refused !== undefined || (isStale === true && resends < MOST_RESENDS);
       const delay = isResent ? 0 : delayAfter(attempt, error, hint, retry);
       if (delay === undefined) {
         // Only the clock is not certain.
@@ -121,7 +117,7 @@ export class Sender {
         throw error;
       }
       this.activity.emit(() => ({ type: "retry", at, url: route, attempt, delay, error }));
-      if (isRenewed) continue;
+      if (refused !== undefined) continue;
       if (isResent) resends += 1;
       else {
         attempt += 1;
