@@ -154,7 +154,7 @@ export function checkOptions(options: ClientOptions): Settings {
     throw new InvalidInputError("options", "an object with baseUrl and apiKey", problem);
   }
   checkNames(options, OPTION_NAMES);
-  const { fetch, timeout = 10_000, rateLimit = { requests: 40, per: 1_000 }, quota } = options;
+  const { fetch, timeout = 10_000, rateLimit = { requests: 40, per: 1_000 }, quota, retry = {} } = options;
   if (fetch !== undefined && typeof fetch !== "function") {
     throw new InvalidInputError("fetch", "a function like the global fetch", `is of type ${typeof fetch}`);
   }
@@ -162,7 +162,7 @@ export function checkOptions(options: ClientOptions): Settings {
     baseUrl: checkBaseUrl(options.baseUrl, checkFlag("insecure", options.insecure, withheld)),
     apiKey: typeof options.apiKey === "function" ? options.apiKey : checkApiKey(options.apiKey),
     timeout: checkNumber("timeout", timeout, { min: 1, max: LONGEST_DELAY, unit: "ms" }, withheld),
-    retry: checkRetry(options.retry),
+    retry: checkNumbers("retry", retry === false ? { attempts: 1 } : retry, RETRY),
     rateLimit: rateLimit === false ? undefined : checkNumbers("rateLimit", rateLimit, RATE_LIMIT),
     quota: quota === undefined ? undefined : checkNumbers("quota", quota, QUOTA, ""),
     scheduler: schedulerOf(options, fetch),
@@ -206,12 +206,6 @@ function checkBaseUrl(value: string | URL, insecure: boolean): string {
 
 function isLoopback(hostname: string): boolean {
   return /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(hostname);
-}
-
-function checkRetry(retry: ClientOptions["retry"] = {}): RetryRules {
-  const isOnce = retry === false;
-  const rules = checkNumbers("retry", isOnce ? {} : retry, RETRY);
-  return isOnce ? Object.freeze({ ...rules, attempts: 1 }) : rules;
 }
 
 /** Checks an option that is an object of numbers. */
