@@ -51,9 +51,6 @@ export interface RetryRules {
   readonly maxDelay: number;
 }
 
-/** Path and query of a request for candles that starts at an instant of the scheduler. */
-export type RouteAt = (now: number) => string;
-
 /** What becomes of a call: a request goes out, an answer can be read, or an attempt has failed and is made again after `again` ms. */
 export type CallNews =
   | { readonly type: "sent" }
@@ -63,7 +60,7 @@ export type CallNews =
 /** One call of the service, retries included. */
 export interface Call<T> {
   /** Path and query, such as `ohlcvRoute` gives; or what gives them for an attempt, by when that starts. */
-  readonly route: string | RouteAt;
+  readonly route: string | ((now: number) => string);
   readonly priority: Priority;
   /** Reads the body; a `ContractError` thrown here is retried. What it shows of the body is quoted, without the key. */
   parse(text: string, quote: Quote): T;

@@ -1,4 +1,4 @@
-import type { SchedulerLike, Subscription } from "rxjs";
+import type { Subscription } from "rxjs";
 import type { Warner } from "../client/core.js";
 import type { PolledFeed } from "../client/metering.js";
 import { callAt } from "../client/timers.js";
@@ -59,13 +59,10 @@ export class Teller {
     if (dueAt === this.#dueAt) return;
     this.#dueAt = dueAt;
     this.#timer?.unsubscribe();
-    this.#timer = dueAt === Infinity ? undefined : this.#arm(scheduler, dueAt);
-  }
-
-  #arm(scheduler: SchedulerLike, dueAt: number): Subscription {
-    return callAt(scheduler, dueAt, () => {
+    const speak = () => {
       this.#dueAt = Infinity;
       this.#speak();
-    });
+    };
+    this.#timer = dueAt === Infinity ? undefined : callAt(scheduler, dueAt, speak);
   }
 }

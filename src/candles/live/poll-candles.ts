@@ -144,7 +144,8 @@ class LiveCandles {
     const { intervals } = this.#rules;
     const from = this.#recorder?.readsFrom(book.finalUntil) ?? book.finalUntil;
     const present = intervals.end(Math.max(serviceNow(this.#core), book.finalUntil));
-    const known = withAnchors(book.anchors, this.#recorder?.anchors ?? []);
+    const recorded = this.#recorder?.anchors ?? [];
+    const known = [...new Set([...book.anchors, ...recorded])].sort((a, b) => a - b);
     const anchors = known.filter((anchor) => anchor > this.#costly);
     const shown = book.entries.find(({ candle }) => candle.timestamp >= from)?.candle.timestamp;
     const endAt = (now: number) => {
@@ -220,11 +221,6 @@ class LiveCandles {
 const MOST_PASSED = 20;
 /** A request goes out at most so much before its slot, in ms: a second, as `Date` tells no more. */
 const EARLY = 1_000;
-
-function withAnchors(anchors: readonly number[], others: readonly number[]): readonly number[] {
-  if (others.every((other) => anchors.includes(other))) return anchors;
-  return [...new Set([...anchors, ...others])].sort((a, b) => a - b);
-}
 
 /**
  * A book that has seen no candle yet, before an answer that shows the first ones, as it was before all the silence that may

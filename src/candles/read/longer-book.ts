@@ -1,12 +1,7 @@
 import { type Intervals, startFrom } from "../../timeframe.js";
 import { byFrame, longerCandle } from "../longer-candle.js";
 import { type CandleBook, type CandleChange, type CandleEntry, changeOf } from "./book.js";
-
-/** A book, and what was changed last in it. */
-export interface ChangedBook {
-  readonly book: CandleBook;
-  readonly changes: readonly CandleChange[];
-}
+import type { Judgement } from "./judge.js";
 
 /**
  * The book of longer candles that follows from a book, and what that changes in the longer book `before`.
@@ -19,7 +14,7 @@ export function longerBook(
   intervals: Intervals,
   before: CandleBook,
   book: CandleBook,
-): ChangedBook {
+): Pick<Judgement, "book" | "changes"> {
   let closedUntil = book.coveredUntil;
   for (const { candle, status } of book.entries)
     if (status !== "open") closedUntil = Math.max(closedUntil, intervals.end(candle.timestamp));

@@ -3,18 +3,10 @@ import type { ClientCore } from "../../client/core.js";
 import type { AnyPairstreamError } from "../../errors.js";
 import type { CandleWatch } from "../options.js";
 
-/** A history that has been delivered. */
-interface DeliveredHistory {
-  /** Every interval from here until `until` is known. */
-  readonly from: number;
-  /** Where the book took over. */
-  readonly until: number;
-}
-
 /** How far a subscriber's history has come. */
 export interface HistoryState {
-  /** Absent until it has been. */
-  readonly delivered?: DeliveredHistory;
+  /** Absent until it has been delivered: every interval from `from` on is known, until where the book took over. */
+  readonly delivered?: { readonly from: number; readonly until: number };
   /** Reads that failed in a row, the client's retries included, and the last error of them. */
   readonly failures: number;
   readonly lastError?: AnyPairstreamError;
