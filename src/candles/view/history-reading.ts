@@ -18,6 +18,7 @@ import type { BackwardWalk, PastReader } from "../read/backward.js";
 import type { CandleBook } from "../read/book.js";
 import { reportDropped } from "../read/dropped.js";
 import type { FinalPart } from "../read/forward.js";
+import type { ReadOptions } from "../read/pages.js";
 import { pastOf, type StoredSeries } from "../read/past.js";
 import type { HistoryProgress } from "./history-progress.js";
 import type { ViewStep } from "./view.js";
@@ -27,7 +28,8 @@ export class HistoryReading {
   readonly #core: ClientCore;
   readonly #watch: CandleWatch;
   readonly #stored: StoredSeries | undefined;
-  readonly #report: Report;
+  /** Absent where nobody looks. */
+  readonly #progress: HistoryProgress | undefined;
   /** Nothing older is shown. */
   readonly start: number;
   /** How many candles before the book are wanted; 0 where they are wanted from `start` on. */
@@ -46,7 +48,7 @@ export class HistoryReading {
   ) {
     this.#core = core;
     this.#watch = watch;
-    this.#report = new Report(core, progress);
+    this.#progress = progress;
     this.#stored = stored;
     const { since } = watch;
     const inBook = book.entries.filter(({ candle }) => candle.timestamp < running);
@@ -84,7 +86,7 @@ export class HistoryReading {
     };
     const delivered = defer(() => {
       const until = this.#until;
-      this.#report.progress?.next({ delivered: { from: Math.min(coveredFrom, until), until }, failures: 0 });
+      this.#progress?.next({ delivered: { from: Math.min(coveredFrom, until), until }, failures: 0 });
       return EMPTY;
     });
     if (!this.isNeeded) return delivered;
@@ -103,14 +105,15 @@ export class HistoryReading {
   /** Reads until the book begins, on from where it stopped after every failure that passes. */
   async *#parts(signal: AbortSignal): AsyncGenerator<FinalPart> {
     const walk: BackwardWalk = { parts: [] };
-    const report = this.#report;
-    const past = pastOf(inPatience(this.#core, report), this.#watch, this.#stored);
-    const leave = report.join(this.#watch.pollKey);
+    const [tell, leave] = joinTeller(this.#core, this.#watch.pollKey) ?? [];
+    const report = new Report(this.#core, this.#progress, tell);
+    const past = pastOf(inPatience(report), this.#watch, this.#stored);
+    const options = { priority: "history", signal, tell } as const;
     let reached: FinalPart | undefined;
     try {
       for (let failures = 0; ; ) {
         try {
-          for await (const part of this.#ask(past, reached, walk, signal)) {
+          for await (const part of this.#ask(past, reached, walk, options)) {
             report.well(failures, part.candles.length > 0 || undefined);
             failures = 0;
             reached = part;
@@ -122,7 +125,7 @@ export class HistoryReading {
           failures += 1;
           if (!isFatal(error, true)) await report.pauseAfter(asOfRunning(error), failures, signal);
           else {
-            report.tell?.({ type: "failure", error, failures });
+            tell?.({ type: "failure", error, failures });
             throw error;
           }
         }
@@ -136,15 +139,13 @@ export class HistoryReading {
     past: PastReader,
     reached: FinalPart | undefined,
     walk: BackwardWalk,
-    signal: AbortSignal,
+    options: ReadOptions,
   ): AsyncGenerator<FinalPart> {
     const { series } = this.#watch.served;
-    const { tell } = this.#report;
-    const options = { priority: "history", signal, tell } as const;
     const common = {
       known: this.#known,
       onDropped: (...[rows, page]: Parameters<NonNullable<Losses["onDropped"]>>) =>
-        reportDropped(this.#core, series, page, rows, "history", tell),
+        reportDropped(this.#core, series, page, rows, "history", options.tell),
     };
     if (this.#count > 0 && reached === undefined) {
       const query = { ...common, count: this.#count, until: () => this.#until, walk };
@@ -164,21 +165,12 @@ export class HistoryReading {
 
 /** How a history comes on: for its status, and for whoever is warned. */
 class Report {
-  /** Absent where nobody is warned, and until the history is read. */
-  tell: Tell | undefined;
-
   constructor(
     readonly core: ClientCore,
-    /** Absent where nobody looks. */
     readonly progress: HistoryProgress | undefined,
+    /** Absent where nobody is warned. */
+    readonly tell: Tell | undefined,
   ) {}
-
-  /** Begins to tell, as a part of the stream with that poll. What it gives ends that. */
-  join(pollKey: string): (() => void) | undefined {
-    const joined = joinTeller(this.core, pollKey);
-    this.tell = joined?.[0];
-    return joined?.[1];
-  }
 
   well(failures: number, hasShown?: true): void {
     if (failures > 0) this.progress?.next({ failures: 0 });
@@ -199,7 +191,8 @@ class Report {
  * A client that waits where it has asked for too much, and asks on: a history that began anew would spend what it is
  * allowed next on what it has found out already.
  */
-function inPatience(core: ClientCore, report: Report): ClientCore {
+function inPatience(report: Report): ClientCore {
+  const { core } = report;
   const send: ClientCore["send"] = async (ask) => {
     for (let failures = 0; ; ) {
       try {
