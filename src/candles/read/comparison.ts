@@ -1,16 +1,9 @@
 import type { Candle } from "../../contract/model.js";
-import { isApart } from "../../poll/apart.js";
+import { isApart, mayShowSoon } from "../../poll/apart.js";
 import type { CandleStatus } from "../event.js";
 import type { CandleRules } from "../rules.js";
 import { type CandleBook, type CandleChange, type CandleEntry, changeOf, NONE_BROKEN } from "./book.js";
-import {
-  type BrokenRow,
-  isGone,
-  mayBeReadYet,
-  mayShowSoon,
-  readAgain,
-  showsNothingAfter,
-} from "./evidence.js";
+import { type BrokenRow, isGone, mayBeReadYet, readAgain, showsNothingAfter } from "./evidence.js";
 import type { Page } from "./page.js";
 
 const NOTHING: readonly CandleChange[] = [];

@@ -1,12 +1,7 @@
-import { APART, isApart } from "../../poll/apart.js";
+import { APART, isApart, LONGEST_LAG } from "../../poll/apart.js";
 import type { CandleRules } from "../rules.js";
 import type { Page } from "./page.js";
 
-/**
- * The newest candle may be missing as a machine lags: it is gone after so long, in ms, or after an interval if that is longer. A
- * second less is enough of an interval: a `Date` tells no more, and of two polls that lie an interval apart the second counts.
- */
-const LONGEST_LAG = 5_000;
 /** After so many answers that hold it a broken row is given up. */
 const BROKEN_READS = 3;
 
@@ -17,18 +12,14 @@ export function firstRowOf({ candles, broken, to }: Page): number {
 
 /**
  * Whether a candle that an answer lacks is gone, if answers have lacked it since `missedAt`. That takes longer where the answer
- * is about the present and shows nothing newer: it may come from a machine that lags.
+ * is about the present and shows nothing newer: it may come from a machine that lags. Then it is an interval if that is longer; a
+ * second less is enough of one: a `Date` tells no more, and of two polls that lie an interval apart the second counts.
  */
 export function isGone({ intervals }: CandleRules, page: Page, timestamp: number, missedAt: number): boolean {
   const { at, to } = page;
   const lag = Math.max(LONGEST_LAG, intervals.end(timestamp) - timestamp - APART);
   const mayLag = to > at - lag && showsNothingAfter(page, timestamp);
   return isApart(at, missedAt, mayLag ? lag : APART);
-}
-
-/** Whether what answers have lacked since `missedAt` is asked for again soon: whatever takes longer waits for the regular answers. */
-export function mayShowSoon(missedAt: number, at: number): boolean {
-  return at < missedAt + 2 * APART;
 }
 
 /** Whether an answer shows no row after an interval. */

@@ -1,8 +1,8 @@
-import { APART, isApart } from "../../poll/apart.js";
+import { APART, isApart, mayShowSoon } from "../../poll/apart.js";
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
 import { ANCHORS, byAnotherClock, type CandleBook, type CandleChange, dueBy, NONE_LACKING } from "./book.js";
 import { Comparison } from "./comparison.js";
-import { type BrokenRow, firstRowOf, isGone, mayBeReadYet, mayShowSoon, readAgain } from "./evidence.js";
+import { type BrokenRow, firstRowOf, isGone, mayBeReadYet, readAgain } from "./evidence.js";
 import type { Page } from "./page.js";
 
 /**
