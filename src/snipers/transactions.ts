@@ -30,12 +30,25 @@ function comparePlace(a: SniperTransaction, b: SniperTransaction): number {
   );
 }
 
-/** Whether an entry of the same hash tells of no other place of the chain: which block it is in, it may leave out. */
-export function isSamePlace(known: SniperTransaction, now: SniperTransaction): boolean {
+/** Whether two entries of one hash are at the same place of the chain. */
+export function isSamePlace(a: SniperTransaction, b: SniperTransaction): boolean {
   return (
-    isSameTotal(known.transactionTimestamp, now.transactionTimestamp) &&
-    (now.blocksAfterCreation === null || isSameTotal(known.blocksAfterCreation, now.blocksAfterCreation))
+    isSameTotal(a.transactionTimestamp, b.transactionTimestamp) &&
+    isSameTotal(a.blocksAfterCreation, b.blocksAfterCreation)
   );
+}
+
+/** Transactions, each in the block that was known of it where they leave that out. */
+export function inKnownBlocks(
+  transactions: readonly SniperTransaction[],
+  known: readonly SniperTransaction[] = [],
+): readonly SniperTransaction[] {
+  if (transactions.every(({ blocksAfterCreation }) => blocksAfterCreation !== null)) return transactions;
+  const before = byHash(known);
+  return transactions.map((one) => {
+    const blocksAfterCreation = before.get(one.transactionHash)?.blocksAfterCreation ?? null;
+    return one.blocksAfterCreation === null ? { ...one, blocksAfterCreation } : one;
+  });
 }
 
 /** Like `===`, under which -0 equals 0, but NaN equals itself. */

@@ -17,6 +17,7 @@ import type { Tell } from "../poll/teller.js";
 import { emptySniperBook, lacksAll, readReport, type SniperBook } from "./diff.js";
 import { emptyReport, type SniperEvent } from "./event.js";
 import { checkKnown, type KnownSnipers } from "./known.js";
+import { inKnownBlocks } from "./transactions.js";
 import { nextView, type ReportHead, type SniperState, type SniperView } from "./view.js";
 
 /** How to watch the snipers of a pair. */
@@ -191,7 +192,8 @@ function sniperAsker(
   return async ({ priority, signal, tell }) => {
     const parse = (text: string, quote: Quote) => read(text, quote, book, tell);
     const answer = await core.send({ route, priority, signal, parse, needsClock: true, tell });
-    const { report, refused, hasList } = answer.value;
+    const { refused, hasList } = answer.value;
+    const report = completed(answer.value.report, head, book);
     const { isInDoubt } = answer;
     // Within one epoch of the service's clock the instant of the book does not go back.
     const at = answer.observedAt;
@@ -203,7 +205,8 @@ function sniperAsker(
       isInDoubt,
     };
     const turn = readReport(book, { report, observedAt, ...trouble });
-    head = headAfter(head, report);
+    const { result, ...creation } = report;
+    head = creation;
     book = turn.book;
     const again = isInDoubt ? 0 : turn.doubt ? APART : undefined;
     return {
@@ -216,14 +219,20 @@ function sniperAsker(
   };
 }
 
-/** What is known of the creation, which a report may leave out. */
-function headAfter(
-  known: ReportHead,
-  { blockNumber, blockTimestamp, transactionHash }: SniperReport,
-): ReportHead {
+/** A report with what was known of the creation, and of the blocks of transactions, where it leaves that out. */
+function completed(report: SniperReport, head: ReportHead, { wallets }: SniperBook): SniperReport {
+  const result = report.result.map((sniper) => {
+    const known = wallets.get(sniper.walletAddress)?.wallet;
+    return {
+      ...sniper,
+      snipedTransactions: inKnownBlocks(sniper.snipedTransactions, known?.snipedTransactions),
+      sellTransactions: inKnownBlocks(sniper.sellTransactions, known?.sellTransactions),
+    };
+  });
   return {
-    blockNumber: blockNumber ?? known.blockNumber,
-    blockTimestamp: blockTimestamp ?? known.blockTimestamp,
-    transactionHash: transactionHash ?? known.transactionHash,
+    blockNumber: report.blockNumber ?? head.blockNumber,
+    blockTimestamp: report.blockTimestamp ?? head.blockTimestamp,
+    transactionHash: report.transactionHash ?? head.transactionHash,
+    result,
   };
 }

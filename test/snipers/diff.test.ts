@@ -179,20 +179,6 @@ describe("changes", () => {
     expect(reader.types).toEqual(["transaction-removed a sell 1", "sold a 1"]);
   });
 
-  it("are none where a report no longer says in which block a transaction is", () => {
-    const known = walletOf("a", { sellTransactions: [tx("1", 1, 3)], snipedTransactions: [tx("2", 0, 0)] });
-    const vague = walletOf("a", {
-      sellTransactions: [tx("1", 1, null)],
-      snipedTransactions: [tx("2", 0, null)],
-    });
-    const reader = new Reader().read([known]);
-    for (let times = 0; times < 3; times += 1) {
-      reader.read([vague]);
-      expect([reader.types, reader.doubt, reader.present]).toEqual([[], false, [known]]);
-    }
-    expect(reader.read([known]).types).toEqual([]);
-  });
-
   it("of totals are seen from and to null, and not between 0 and -0", () => {
     const totals = { totalSoldUsd: null, totalTokensSold: -1, currentBalance: 0, realizedProfitUsd: null };
     const reader = new Reader().read([walletOf("a", totals)]);

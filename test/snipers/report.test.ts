@@ -324,3 +324,24 @@ it("what is known of the creation stays where a report does not say it", async (
   expect(looks.at(-1)!.report).toMatchObject({ blockNumber, blockTimestamp, transactionHash });
   expect(looks.length).toBeGreaterThan(1);
 });
+
+it("a transaction stays in the block that was known of it, where a report does not say it", async () => {
+  const world = snipedWorld();
+  const events: SniperEvent[] = [];
+  watchSnipers(world.client, { pairAddress: PAIR, every: 5_000 }).subscribe((event) => events.push(event));
+  await world.clock.advanceBy(2_000);
+  const [first] = events;
+  if (first?.type !== "wallet-added") expect.fail("no wallet");
+  const { snipedTransactions, sellTransactions } = first.wallet;
+  const blocks = [...snipedTransactions, ...sellTransactions].map((one) => one.blocksAfterCreation);
+  expect(blocks).toHaveLength(2);
+  expect(blocks).not.toContain(null);
+  const told = events.length;
+  world.interfere = async (_asked, answer) => {
+    const { status, headers, text } = await answer();
+    const body = (await text()).replace(/"blocksAfterCreation":\d+/g, '"blocksAfterCreation":null');
+    return { status, headers, text: async () => body };
+  };
+  await world.clock.advanceBy(20_000);
+  expect(events.slice(told)).toEqual([]);
+});
