@@ -3,7 +3,7 @@ import { intervalsOf } from "../calendar.js";
 import type { Look } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import type { Context } from "./monitor.js";
-import { areLacking, watchWriting, withoutMargins } from "./store.js";
+import { areLacking, watchTrouble, watchWriting, withoutMargins } from "./store.js";
 
 const MINUTE = 60_000;
 const BORN = 1_000 * MINUTE;
@@ -61,4 +61,30 @@ it("wants written what becomes final from the first candle on that a poll shows:
   expect(isMissed(1)).toBe(true);
   expect(isMissed(7)).toBe(true);
   expect(isMissed(8)).toBe(false);
+});
+
+it("wants a failure told when it comes, and no later than the client waits", () => {
+  const key = { pairAddress: "pair", timeframe: "1min", currency: "usd" };
+  const breachesOf = (
+    ended: { readonly at: number; readonly isGood: boolean },
+    toldAt: number | undefined,
+  ) => {
+    const value = { type: "store", operation: "write", key, error: { message: "no" } };
+    const log = {
+      plan: { world: { client: { timeout: 5_000 } } },
+      stays: [{ joined: 0, left: BORN }],
+      activities: toldAt === undefined ? [] : [{ at: toldAt, value }],
+      store: { calls: [{ operation: "write", series: "pair 1min usd", key, at: 1_000, ended }] },
+    };
+    const breaches: string[] = [];
+    const context = { breach: (_: number, what: string) => breaches.push(what) };
+    watchTrouble(log as unknown as RunLog, context as unknown as Context);
+    return breaches.length;
+  };
+  const bad = (at: number) => ({ at, isGood: false });
+  expect(breachesOf(bad(3_000), 3_000)).toBe(0);
+  expect(breachesOf(bad(3_000), undefined)).toBe(1);
+  expect(breachesOf(bad(3_000), 4_000)).toBe(2);
+  expect(breachesOf(bad(9_000), 6_000)).toBe(0);
+  expect(breachesOf({ at: 9_000, isGood: true }, 6_000)).toBe(0);
 });

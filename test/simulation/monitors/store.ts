@@ -232,13 +232,15 @@ function timeoutOf({ plan }: RunLog): number {
 }
 
 /** Each failure is told, and nothing else; none ends a stream. */
-function watchTrouble(log: RunLog, context: Context) {
+export function watchTrouble(log: RunLog, context: Context) {
   const told = log.activities.flatMap(({ at, value }) => (value.type === "store" ? [{ at, value }] : []));
   const isThere = (at: number) => log.stays.some((stay) => stay.joined <= at && endOf(stay) > at);
-  for (const { operation, series, at, ended } of log.store!.calls) {
-    const failed = ended?.isGood === false ? ended.at : undefined;
-    const late = (ended?.at ?? Number.POSITIVE_INFINITY) - at > timeoutOf(log) + 1;
-    const due = late ? undefined : failed;
+  // Of what takes longer than the client waits it tells once it has waited.
+  const failedAt = ({ at, ended }: StoreCall) =>
+    ended?.isGood === false && ended.at - at <= timeoutOf(log) + 1 ? ended.at : undefined;
+  for (const call of log.store!.calls) {
+    const { operation, series } = call;
+    const due = failedAt(call);
     if (due === undefined || !isThere(due)) continue;
     const isTold = told.some(
       ({ at: when, value }) =>
@@ -249,10 +251,10 @@ function watchTrouble(log: RunLog, context: Context) {
   for (const { at, value } of told) {
     const { message } = value.error;
     const isCalled = log.store!.calls.some(
-      ({ operation, series, at: called, ended }) =>
-        operation === value.operation &&
-        series === seriesOf(value.key) &&
-        (ended?.isGood === false ? ended.at === at : called < at),
+      (call) =>
+        call.operation === value.operation &&
+        call.series === seriesOf(value.key) &&
+        (failedAt(call) === undefined ? call.at < at : failedAt(call) === at),
     );
     if (!isCalled || message.includes("contradicts"))
       context.breach(17, `tells of the store: ${message}`, at);
