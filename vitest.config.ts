@@ -39,6 +39,7 @@ const REPLACES_MODULES = [
   "test/adapters/nats/{histories,schedulers}.test.ts",
   "test/errors.test.ts",
   "test/examples/store-file.test.ts",
+  "test/free-port.test.ts",
   "test/service/listen.missing.test.ts",
 ];
 
