@@ -65,6 +65,14 @@ describe("one answer about a book", () => {
     });
   });
 
+  it("that goes back before a known candle keeps that as an anchor, as it lies after its range", () => {
+    const later = (noon + 60) * MINUTE;
+    const back = { ...emptyBook(noon * MINUTE, [later]), epoch: 0 };
+    const { book, marks } = judging(back)(90, 0, { ...minutes({ 0: 1, 3: 2, 60: 4 }) });
+    expect(marks).toEqual([5, 5]);
+    expect(book.anchors).toContain(later);
+  });
+
   it("that lacks a candle holds it and all after it; another one a second later removes it", () => {
     const see = judging();
     const lacking = { ...ANCHORS, ...without(ALL, 1) };
