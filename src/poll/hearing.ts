@@ -17,7 +17,11 @@ const UNASKED = {
   wait: 60_000,
   text: "a request has waited for a minute, for the client's rateLimit or for a pause that a 429 asked for",
 };
-const blank = (what: string) => `good answers for a minute, but no ${what} seen; is it the pair's address?`;
+/** What the answers of a stream show. */
+type Shown = "swaps" | "snipers";
+/** Why good answers do not do. */
+const BEHIND = { swaps: "no answer shows all that has settled", snipers: "every report is old" };
+const blank = (what: Shown) => `good answers for a minute, but no ${what} seen; is it the pair's address?`;
 const ASKS_ON = "it goes on asking";
 const MAY_END = "; after a minute of such answers it ends: whenMissing can say to wait";
 
@@ -90,7 +94,7 @@ const NEVER = Infinity;
  * begun is in trouble with its first attempt that fails, or when no answer comes. Later a minute of trouble counts.
  */
 export class Hearing {
-  readonly #what: string;
+  readonly #what: Shown;
   #parts: readonly Part[] = [];
   /** What was said of the present trouble. */
   #told: "silence" | "failure" | undefined;
@@ -99,7 +103,7 @@ export class Hearing {
   #dropped = { rows: 0, toldAt: NOW, error: undefined as PairstreamError | undefined };
 
   /** `what`: of what the stream tells. */
-  constructor(what: string) {
+  constructor(what: Shown) {
     this.#what = what;
   }
 
@@ -203,7 +207,7 @@ export class Hearing {
     // That nothing comes may be said already, but not why.
     if (this.#told !== undefined && this.#told !== isOpen && !isLast) return undefined;
     const how = isLast ? "" : part.hasBegun ? "in trouble for a minute: " : "nothing has come yet: ";
-    const text = `${how}${error?.message ?? "no answer shows all that has settled"}; ${next}`;
+    const text = `${how}${error?.message ?? BEHIND[this.#what]}; ${next}`;
     const said = () => {
       this.#told = "failure";
       part.failure = { ...failure, isLast: false };

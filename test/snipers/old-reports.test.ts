@@ -67,7 +67,7 @@ describe("a report that is old", () => {
     expect(world.warnings).toEqual([]);
     await world.clock.advanceBy(60_000);
     expect(world.warnings.map(({ message }) => message)).toEqual([
-      expect.stringMatching(/^snipers of .*: in trouble for a minute: no answer shows all that has settled/),
+      expect.stringMatching(/^snipers of .*: in trouble for a minute: every report is old; /),
     ]);
     subscription.unsubscribe();
   });
