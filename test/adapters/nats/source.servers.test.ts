@@ -43,14 +43,21 @@ describe.skipIf(!hasServer)("a source over NATS", () => {
     });
     following.add(ours.status(series).subscribe(({ state }) => states.push(state)));
     await until("a history", () => candles.size >= 10 && states.includes("live"));
-    const history = await ours.history({ ...series, count: 8 });
-    expect(history).toEqual(await theirs.history({ ...series, count: 8 }));
-    const look = await firstValueFrom(ours.sniperReport({ pairAddress }));
-    expect(look.initial).toBe(true);
-    const wanted = await firstValueFrom(theirs.sniperReport({ pairAddress }));
-    expect(look.report.result.map(({ walletAddress }) => walletAddress)).toEqual(
-      wanted.report.result.map(({ walletAddress }) => walletAddress),
-    );
+    // A minute that has just ended, or a swap, is published with the collector's next poll.
+    await until("the same history", async () => {
+      const history = await ours.history({ ...series, count: 8 });
+      expect(history).toEqual(await theirs.history({ ...series, count: 8 }));
+      return true;
+    });
+    await until("the same snipers", async () => {
+      const look = await firstValueFrom(ours.sniperReport({ pairAddress }));
+      expect(look.initial).toBe(true);
+      const wanted = await firstValueFrom(theirs.sniperReport({ pairAddress }));
+      expect(look.report.result.map(({ walletAddress }) => walletAddress)).toEqual(
+        wanted.report.result.map(({ walletAddress }) => walletAddress),
+      );
+      return true;
+    });
     following.unsubscribe();
   });
 
