@@ -38,7 +38,7 @@ export function isSamePlace(a: SniperTransaction, b: SniperTransaction): boolean
   );
 }
 
-/** Transactions, each in the block that was known of it where they leave that out. */
+/** Transactions, each in the block that was known of it where it leaves that out, and its time is the same. */
 export function inKnownBlocks(
   transactions: readonly SniperTransaction[],
   known: readonly SniperTransaction[] = [],
@@ -46,8 +46,9 @@ export function inKnownBlocks(
   if (transactions.every(({ blocksAfterCreation }) => blocksAfterCreation !== null)) return transactions;
   const before = byHash(known);
   return transactions.map((one) => {
-    const blocksAfterCreation = before.get(one.transactionHash)?.blocksAfterCreation ?? null;
-    return one.blocksAfterCreation === null ? { ...one, blocksAfterCreation } : one;
+    const old = before.get(one.transactionHash);
+    const isThere = old?.transactionTimestamp === one.transactionTimestamp;
+    return one.blocksAfterCreation === null && isThere ? old : one;
   });
 }
 

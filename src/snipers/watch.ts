@@ -103,8 +103,8 @@ function checkMissingPace(pace: number | undefined, whenMissing: WhenMissing): n
  * same way, at once. With `known` all that is told is news. All subscribers of one pair on one client share one poll if
  * their `blocksAfterCreation` and `every` are the same; `whenMissing`, `missingPace` and `known` are each subscriber's
  * own. A wallet or a transaction is removed once two reports, made a second apart, lack it, and the newest one once these
- * were made five seconds apart. A pair may have no report before its first swap; the service answers 404 then. Temporary failures do not end the stream; it errors as
- * `watchCandles` does. Throws an `InvalidInputError` at the call.
+ * were made five seconds apart. A pair may have no report before its first swap; the service answers 404 then. Temporary
+ * failures do not end the stream; it errors as `watchCandles` does. Throws an `InvalidInputError` at the call.
  *
  * ```ts
  * import { createClient, watchSnipers } from "pairstream";

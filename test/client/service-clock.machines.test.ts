@@ -26,6 +26,15 @@ const offsets = fc.integer({ min: -5_000_000, max: 5_000_000 });
 
 const latency = fc.integer({ min: 0, max: 2_000 });
 
+/** Whole numbers below a bound, the same ones for the same seed. */
+function drawsOf(seed: number): (below: number) => number {
+  let state = seed;
+  return (below) => {
+    state = (state * 48_271) % 2_147_483_647;
+    return state % below;
+  };
+}
+
 describe("the service's clock", () => {
   describe.each([
     ["as chance has it", (random: number) => random < 0.5],
@@ -146,11 +155,8 @@ describe("the service's clock", () => {
     const skews = fc.integer({ min: 500, max: 900 });
     fc.assert(
       fc.property(offsets, skews, fc.integer({ min: 1, max: 1e9 }), (offset, skew, seed) => {
-        let [clock, now, state] = [unknownClock, NOW, seed];
-        const draw = (below: number) => {
-          state = (state * 48_271) % 2_147_483_647;
-          return state % below;
-        };
+        let [clock, now] = [unknownClock, NOW];
+        const draw = drawsOf(seed);
         for (let turn = 0; turn < 250; turn += 1) {
           const ahead = draw(2) * skew;
           const { trip } = exchange(now + draw(60_000), draw(30), draw(30), offset + ahead);
@@ -171,15 +177,10 @@ describe("the service's clock", () => {
     const skews = fc.integer({ min: 770, max: 1_150 });
     fc.assert(
       fc.property(offsets, skews, fc.integer({ min: 1, max: 1e9 }), (offset, skew, seed) => {
-        let [clock, now, state] = [unknownClock, NOW, seed];
-        const draw = (below: number) => {
-          state = (state * 48_271) % 2_147_483_647;
-          return state % below;
-        };
-        const turns: boolean[] = [];
+        let [clock, now] = [unknownClock, NOW];
+        const draw = drawsOf(seed);
         for (let turn = 0; turn < 120; turn += 1) {
           const isAhead = draw(100) < 35;
-          turns.push(isAhead);
           const { trip } = exchange(
             now + draw(20_000),
             5 + draw(20),

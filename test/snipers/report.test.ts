@@ -325,23 +325,36 @@ it("what is known of the creation stays where a report does not say it", async (
   expect(looks.length).toBeGreaterThan(1);
 });
 
-it("a transaction stays in the block that was known of it, where a report does not say it", async () => {
-  const world = snipedWorld();
-  const events: SniperEvent[] = [];
-  watchSnipers(world.client, { pairAddress: PAIR, every: 5_000 }).subscribe((event) => events.push(event));
-  await world.clock.advanceBy(2_000);
-  const [first] = events;
-  if (first?.type !== "wallet-added") expect.fail("no wallet");
-  const { snipedTransactions, sellTransactions } = first.wallet;
-  const blocks = [...snipedTransactions, ...sellTransactions].map((one) => one.blocksAfterCreation);
-  expect(blocks).toHaveLength(2);
-  expect(blocks).not.toContain(null);
-  const told = events.length;
-  world.interfere = async (_asked, answer) => {
-    const { status, headers, text } = await answer();
-    const body = (await text()).replace(/"blocksAfterCreation":\d+/g, '"blocksAfterCreation":null');
-    return { status, headers, text: async () => body };
-  };
-  await world.clock.advanceBy(20_000);
-  expect(events.slice(told)).toEqual([]);
+describe("a transaction whose block a report does not say", () => {
+  const later = (text: string) =>
+    text.replace(/"transactionTimestamp":"([^"]+)"/g, (_, time) => {
+      return `"transactionTimestamp":"${new Date(Date.parse(time) + 1_000).toISOString()}"`;
+    });
+  it.each([
+    ["stays in the one that was known", (text: string) => text, []],
+    ["is of no known one where its time is another", later, [null, null]],
+  ] as const)("%s", async (_, edit, blocks) => {
+    const world = snipedWorld();
+    const events: SniperEvent[] = [];
+    watchSnipers(world.client, { pairAddress: PAIR, every: 5_000 }).subscribe((event) => events.push(event));
+    await world.clock.advanceBy(2_000);
+    const [first] = events;
+    if (first?.type !== "wallet-added") expect.fail("no wallet");
+    const { snipedTransactions, sellTransactions } = first.wallet;
+    const known = [...snipedTransactions, ...sellTransactions].map((one) => one.blocksAfterCreation);
+    expect(known).toHaveLength(2);
+    expect(known).not.toContain(null);
+    const told = events.length;
+    world.interfere = async (_asked, answer) => {
+      const { status, headers, text } = await answer();
+      const body = (await text()).replace(/"blocksAfterCreation":\d+/g, '"blocksAfterCreation":null');
+      return { status, headers, text: async () => edit(body) };
+    };
+    await world.clock.advanceBy(20_000);
+    expect(events.length > told).toBe(blocks.length > 0);
+    const added = events
+      .slice(told)
+      .flatMap((event) => (event.type === "sniped" || event.type === "sold" ? event.transaction : []));
+    expect(added.map((one) => one.blocksAfterCreation)).toEqual(blocks);
+  });
 });
