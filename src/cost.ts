@@ -44,10 +44,10 @@ const CALENDAR = { from: 0, to: 146_097 * DAY };
  * It counts as the client polls. Subscriptions share one poll if they have the same series, `settle` and
  * `revisionWindow` (and `weekStart` for `1w`) and are due at the same instants; sniper subscriptions if they have the
  * same pair, `blocksAfterCreation` and `every`. So `since` and `fillGaps` cost nothing but the history. A poll is one
- * request. If its answer leaves a doubt, two more follow at most. There is one poll after the end of each interval, and one
- * at every multiple of `every` within it; two polls at the same instant are one. Figures are means over all days, so they
- * may be fractions: for `1w` over a week, for `1M` over the calendar. `watchFeedStatus` costs nothing next to a watch with
- * the same options; alone it costs as much as that watch.
+ * request. If its answer leaves a doubt, two more follow at most for each kind of doubt. There is one poll after the end of
+ * each interval, and one at every multiple of `every` within it; two polls at the same instant are one. Figures are means
+ * over all days, so they may be fractions: for `1w` over a week, for `1M` over the calendar. `watchFeedStatus` costs nothing
+ * next to a watch with the same options; alone it costs as much as that watch.
  *
  * A history is counted in full pages, as if each of its intervals had a candle, and with the request that confirms where it
  * begins, in case that the pair is younger; on mainnet also with the sniper report that tells when the pair was created, once
@@ -55,7 +55,7 @@ const CALENDAR = { from: 0, to: 146_097 * DAY };
  * it is. A sparse series needs fewer pages from a given instant. For a given number of candles it needs a few more, because
  * these reach further back.
  *
- * Not counted: retries; catching up after an outage; up to two more requests of a slot whose answer leaves a doubt;
+ * Not counted: retries; catching up after an outage; up to two more requests of a slot for each kind of doubt;
  * about ten more of a stream while the client learns the service's clock; the search for a pair that is silent when the
  * stream starts, and for the beginning of one of which no sniper report tells it, as on devnet; `fetchCandles`; direct
  * calls. A `store` makes histories cheaper. The real cost can also be lower: a poll is skipped while another one of the

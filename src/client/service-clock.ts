@@ -8,6 +8,8 @@ export interface RoundTrip {
   readonly date: number | undefined;
   /** The answer's `Age`, in seconds: how old a cache says the answer is. It may be off by one. */
   readonly age?: number | undefined;
+  /** What was asked for. A cache gives its copies to those alone who ask for the same. */
+  readonly question?: string;
 }
 
 /** The range in which the service's time lies. */
@@ -24,17 +26,18 @@ interface Bounds {
   readonly high: number;
 }
 
-/** What one answer tells of the clock that it comes from. */
-interface Sighting extends Bounds {
+/** One of the clocks that answers come from, as one answer tells it, or several. */
+interface Machine extends Bounds {
   /** As of which instants of the scheduler's the bounds are proven. As clocks drift they hold for less and less. */
   readonly lowAt: number;
   readonly highAt: number;
+  /** The number of the last answer that fits no other machine. */
+  readonly answer: number;
 }
 
-/** One of the clocks that answers come from. */
-interface Machine extends Sighting {
-  /** How many answers have come since one that fits no other machine. */
-  readonly unseen: number;
+/** What one answer told. */
+interface Heard extends Machine {
+  readonly question: string | undefined;
 }
 
 /**
@@ -49,8 +52,10 @@ export interface ServiceClock {
   readonly machines: readonly Machine[];
   /** What the last two answers told that fit none of them. Once another one agrees there is a new machine, or the clock has jumped. */
   readonly doubted: readonly Machine[];
-  /** What the last answers told, but for copies: the `Date` of one of them that comes again a second later is that of a copy. */
-  readonly heard: readonly Sighting[];
+  /** What the last answers told, but for copies: one of their Dates that comes again for the same question is that of a copy. */
+  readonly heard: readonly Heard[];
+  /** How many answers with a `Date` there were. */
+  readonly answers: number;
   /** Whether the last `Date` contradicts what is known. It proves nothing until another answer agrees with either. */
   readonly isContradicted: boolean;
   /** Whether two sources agree: two answers, or one answer and the scheduler. One `Date` alone may be wrong. */
@@ -70,6 +75,7 @@ export const unknownClock: ServiceClock = {
   machines: [],
   doubted: [],
   heard: [],
+  answers: 0,
   isContradicted: false,
   isConfirmed: false,
   hasFreshDate: false,
@@ -108,7 +114,7 @@ type Draft = { -readonly [field in keyof ServiceClock]: ServiceClock[field] };
 
 /** Learns from one round trip. */
 export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
-  const { sent, received, date, age } = trip;
+  const { sent, received, date, age, question } = trip;
   const took = received - sent;
   // If the scheduler's clock was set back meanwhile, or stood, nobody knows how long it took.
   const length = took < 0 || took > LONGEST_TRIP ? Infinity : took;
@@ -125,17 +131,18 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     return clock;
   }
   const made = madeAfter(trip);
+  clock.answers += 1;
   const seen: Machine = {
     low: date - received,
     lowAt: received,
     high: date + 1_000 - made,
     highAt: made,
-    unseen: 0,
+    answer: clock.answers,
   };
   clock.isContradicted = false;
   // A cache may hide the age of its copies.
-  const heard = before.heard.find(({ low, lowAt }) => low + lowAt === date);
-  if (heard === undefined) clock.heard = [seen, ...before.heard.slice(0, REMEMBERED - 1)];
+  const heard = before.heard.find((one) => one.low + one.lowAt === date && one.question === question);
+  if (heard === undefined) clock.heard = [{ ...seen, question }, ...before.heard.slice(0, REMEMBERED - 1)];
   if (known === undefined) {
     clock.isConfirmed = seen.low <= NEAR && seen.high >= -NEAR;
     clock.epoch += 1;
@@ -147,12 +154,11 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const fit = gaps.some((gap) => gap <= 0) ? gaps : drifted;
   const apart = Math.min(...fit);
   const own = fit.indexOf(apart);
-  const unseen = before.machines.map((machine) => ({ ...machine, unseen: machine.unseen + 1 }));
   const isCopy = heard !== undefined && sent >= heard.lowAt + 1_000;
   const isFar = gapBetween(known, seen) > SKEW;
   const agreeing =
     gaps[own]! > 0 ? doubted.find((one) => gapBetween(one, seen) <= (isFar ? SKEW : 0)) : undefined;
-  const near = clock.heard.filter((one) => gapBetween(known, one) <= SKEW);
+  const near = clock.heard.filter((one) => gapBetween(known, one) <= SKEW && isLate(one, clock));
   const told = machinesOf(near, received, clock);
   // However long nobody has looked: what is further off takes two answers. So does a clock that was set rather than that it has drifted.
   if (
@@ -165,19 +171,17 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     clock.isConfirmed = true;
     clock.doubted = doubted.filter((one) => gapBetween(known, one) <= SKEW);
     const machines = before.machines.map((machine, at) => {
-      if (at !== own || isShared) return unseen[at]!;
-      if (isCopy && gaps.length === 1) return machine;
+      if (at !== own || isShared || (isCopy && gaps.length === 1)) return machine;
       // The clock may have been set back, and ways be others since.
       if (apart > 0 && seen.high < machine.low) clock.shortest = length;
       // Requests go out at whole ms. A copy that was asked for once its second was over may seem to come from a clock that was set back.
       if (heard === undefined || apart <= -1) return updatedMachine(machine, seen, clock);
       return seen.low > machine.high
-        ? { ...machine, unseen: 0 }
+        ? { ...machine, answer: seen.answer }
         : { ...seen, high: machine.high, highAt: machine.highAt };
     });
     return ofMachines(clock, told.length > machines.length ? told : machines);
   }
-  clock.machines = unseen;
   const behind = known.high - seen.high;
   if (heard !== undefined && behind > 0 && behind <= OLDEST_COPY) return clock;
   if (agreeing === undefined) {
@@ -190,7 +194,7 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   clock.isConfirmed = true;
   clock.shortest = length;
   if (!isFar) {
-    const others = unseen.map((machine) => withoutAnswersOf(added, machine, clock.roundTrip));
+    const others = before.machines.map((machine) => withoutAnswersOf(added, machine, clock.roundTrip));
     return ofMachines(clock, told.length > 1 ? told : [...others, added]);
   }
   clock.epoch += 1;
@@ -207,19 +211,19 @@ function updatedMachine(machine: Machine, seen: Machine, clock: ServiceClock): M
   if (low > high) {
     const width = Math.max(NARROW, clock.shortest, machine.high - machine.low);
     const left = intersection(asOf(machine, seen.lowAt), seen);
-    if (left.low > left.high) return low === seen.low ? { ...machine, unseen: 0 } : seen;
+    if (left.low > left.high) return low === seen.low ? { ...machine, answer: seen.answer } : seen;
     if (low === seen.low) high = Math.min(left.high, low + width);
     else low = Math.max(left.low, high - width);
   }
   // What was proven fades by the drift. Of the two proofs of a bound the one that says more now counts, as of when it said just that.
   const lowAt = Math.max(...[machine, seen].map((one) => one.lowAt + (one.low - low) / FASTEST_DRIFT));
   const highAt = Math.max(...[machine, seen].map((one) => one.highAt + (high - one.high) / FASTEST_DRIFT));
-  return { low, lowAt, high, highAt, unseen: 0 };
+  return { low, lowAt, high, highAt, answer: seen.answer };
 }
 
 /** The fewest machines that so many answers, the newest first, can be of, the one furthest behind first; none where one will do. */
-function machinesOf(sightings: readonly Sighting[], now: number, clock: ServiceClock): Machine[] {
-  const rough = sightings.map((one) => {
+function machinesOf(heard: readonly Machine[], now: number, clock: ServiceClock): Machine[] {
+  const rough = heard.map((one) => {
     const { low, high } = asOf(one, now);
     return { one, low: low - TWO_CLOCKS / 2, high: high + TWO_CLOCKS / 2 };
   });
@@ -235,16 +239,10 @@ function machinesOf(sightings: readonly Sighting[], now: number, clock: ServiceC
   // One answer alone may be wrong.
   const alone = ofEach.find((own) => own.length === 1)?.[0];
   if (alone !== undefined) {
-    const others = sightings.filter((one) => one !== alone);
+    const others = heard.filter((one) => one !== alone);
     return machinesOf(others, now, clock);
   }
-  return ofEach.map((own) => {
-    const machines = own.map((one) => ({ ...one, unseen: sightings.indexOf(own[0]!) }));
-    return machines.reduceRight((machine, one) => ({
-      ...updatedMachine(machine, one, clock),
-      unseen: one.unseen,
-    }));
-  });
+  return ofEach.map((own) => own.reduceRight((machine, one) => updatedMachine(machine, one, clock)));
 }
 
 /** How far ahead each of the fewest machines may be of which so many answers are, if none is further behind than it must. */
@@ -266,7 +264,7 @@ function withoutAnswersOf(other: Bounds, machine: Machine, roundTrip: number): M
 
 /** Goes by these machines, but for those that are forgotten. */
 function ofMachines(clock: Draft, known: readonly Machine[]): ServiceClock {
-  const lately = known.filter(({ unseen }) => unseen < REMEMBERED);
+  const lately = known.filter((machine) => isLate(machine, clock));
   const machines = lately.length === 0 ? known : lately;
   clock.machines = [...machines].sort((a, b) => a.low - b.low);
   const { low } = clock.machines[0]!;
@@ -274,8 +272,13 @@ function ofMachines(clock: Draft, known: readonly Machine[]): ServiceClock {
   return clock;
 }
 
+/** Whether one of the last answers is surely this machine's. */
+function isLate({ answer }: Machine, { answers }: ServiceClock): boolean {
+  return answers - answer < REMEMBERED;
+}
+
 /** What is proven of a machine by an instant of the scheduler's. */
-function asOf({ low, lowAt, high, highAt }: Sighting, now: number): Bounds {
+function asOf({ low, lowAt, high, highAt }: Machine, now: number): Bounds {
   return {
     low: low - FASTEST_DRIFT * Math.max(0, now - lowAt),
     high: high + FASTEST_DRIFT * Math.max(0, now - highAt),
@@ -364,7 +367,7 @@ export function sendTimeFor(clock: ServiceClock, target: number, next = Infinity
   if (target % 1_000 === 0 && isAlone) return Math.ceil(target - aim);
   const isOld = FASTEST_DRIFT * (safe - machine.lowAt) > LATE;
   const isVague = isOld || isWide(machine) || (shared > 0 && isWide(ahead));
-  const isUntold = shared > 0 && Math.max(machine.unseen, ahead.unseen) >= UNSEEN;
+  const isUntold = shared > 0 && clock.answers - Math.min(machine.answer, ahead.answer) >= UNSEEN;
   if (!isVague && !isUntold) return safe;
   // The rest of the second begins where the one ahead has surely begun it, and ends before the other one may have.
   const begun = isWide(ahead) ? machine.high + narrow : Infinity;

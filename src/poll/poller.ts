@@ -2,7 +2,7 @@ import type { Subscriber, Subscription } from "rxjs";
 import { type ClientCore, type Priority, serviceNow } from "../client/core.js";
 import type { CallKind } from "../client/limits/quota.js";
 import type { PolledFeed, RunningPoll } from "../client/metering.js";
-import { earliestTime, safeSendTimeFor, sendTimeFor } from "../client/service-clock.js";
+import { earliestTime, safeSendTimeFor, sendTimeFor, serviceTimeBounds } from "../client/service-clock.js";
 import { callAt, sleepUntil } from "../client/timers.js";
 import {
   type AnyPairstreamError,
@@ -68,14 +68,15 @@ export interface FeedUpdate<State> {
 
 export const UNASKED = { isFresh: false, isLate: false, failures: 0 };
 
-/** How often one slot is asked for again because of a doubt; what is open then is left to the next one. */
+/**
+ * How often one slot is asked for again as nobody knows when an answer was made, and how often for what one lacks. What is open
+ * then is left to the next slot.
+ */
 const ASKS = 2;
 /** A poll is late no sooner than so long after its slot, in ms: a request may wait for a whole second, to learn the clock. */
 const PATIENCE = 2_000;
 /** How long those who have had units of a period leave the next one to the others, in ms. */
 const TURN = 1_000;
-/** How wrong the first guess of the service's clock can be, in ms. */
-const CLOCK_SLACK = 2_000;
 
 /** Asks for every slot. There may be thousands of polls: between two slots each is little more than a timer. */
 export class Poller<State> implements RunningPoll {
@@ -188,12 +189,12 @@ export class Poller<State> implements RunningPoll {
     this.#tell?.({ type: "failure", error: failure, failures: this.#feed.failures, again, mayEnd });
   }
 
-  /** Asks until an answer has told all there is: twice more at most, and not once the next slot has come. */
+  /** Asks until an answer has told all there is, and not once the next slot has come. */
   async #ask(signal: AbortSignal): Promise<void> {
     const { scheduler } = this.#core;
     const isFirst = this.#feed.state === undefined;
     const priority = isFirst ? "refresh" : this.#slot.kind;
-    for (let asks = 0; ; asks += 1) {
+    for (let asks = 0, doubts = 0; ; asks += 1) {
       this.#awaitSlotEnd(asks > 0);
       const begun = scheduler.now();
       const step = await this.#poll.ask({ priority, at: this.#slot.at, asks, signal, tell: this.#tell });
@@ -201,9 +202,11 @@ export class Poller<State> implements RunningPoll {
       const { isMore, again } = step;
       this.#observedAt = step.observedAt ?? this.#observedAt;
       const due = this.#dueAgain(step, begun);
-      const isSpent = !isMore && again !== undefined && asks >= ASKS;
+      const isInDoubt = again === 0;
+      if (isInDoubt) doubts += 1;
+      const isSpent = !isMore && again !== undefined && (isInDoubt ? doubts : asks + 1 - doubts) > ASKS;
       // Of the last one nobody knows either when it was made: that is no answer.
-      const isLost = isSpent && again === 0;
+      const isLost = isSpent && isInDoubt;
       const isLast = due === undefined || isSpent || (!isFirst && due >= this.#sendTime(this.#slotAfter()));
       this.#take(step, isLast && !isLost);
       if (isLost) throw new ContractError(["Date"], "contradicts the other answers");
@@ -278,10 +281,10 @@ export class Poller<State> implements RunningPoll {
     this.#subscriber.next(feed);
   }
 
-  /** An instant, or now where it lies ahead of the clock: that was set back since, and it proves nothing. */
+  /** An instant, or now where it surely lies ahead of the clock, which is another one since: it proves nothing. */
   #known(instant: number): number {
-    const now = serviceNow(this.#core);
-    return instant > now + CLOCK_SLACK ? now : instant;
+    const { latest } = serviceTimeBounds(this.#core.serviceClock(), this.#core.scheduler.now());
+    return instant > latest ? serviceNow(this.#core) : instant;
   }
 
   /** The first closing that no answer has proven, or the first refresh, after the present slot. */

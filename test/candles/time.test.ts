@@ -7,7 +7,7 @@ import {
   watchCandles,
   watchFeedStatus,
 } from "../../src/index.js";
-import { at, MINUTES, World } from "../world.js";
+import { at, MINUTES, World, withRows } from "../world.js";
 
 const LONGEST_TIMER = 2 ** 31 - 1;
 
@@ -400,6 +400,40 @@ it("a clock that becomes known through another stream puts no poll off", async (
   isDown = false;
   await world.clock.advanceTo(at("12:05:30"));
   expect(closed.at(-1)).toBe(at("12:04:00"));
+});
+
+it("no poll is left out after the first answer, however far the machine's clock is ahead", async () => {
+  for (const ahead of [1_100, 1_500, 1_900, 2_300]) {
+    // By the machine's clock the slot of twenty seconds is over; by the service's it is still to come.
+    const world = new World({ start: at("12:00:19.7") + ahead, offset: -ahead, hasDate: true });
+    world.swapsEvery(10_000, at("11:00:00"), at("13:00:00"));
+    watchCandles(world.client, { ...MINUTES, every: 10_000 }).subscribe();
+    await world.clock.advanceBy(8_000);
+    const asked = world.asked.filter(({ sent }) => sent - ahead >= at("12:00:19.9"));
+    expect(asked).toHaveLength(1);
+  }
+});
+
+it("a candle that an answer lacks is asked for again, though two answers before it told other times", async () => {
+  const world = new World({ start: at("12:00:10.3"), hasDate: true });
+  world.swapsEvery(20_000, at("11:00:00"), at("13:00:00"));
+  const closed = new Map<number, number>();
+  watchCandles(world.client, { ...MINUTES, every: "close" }).subscribe(({ status, candle }) => {
+    if (status === "closed") closed.set(candle.timestamp, world.clock.now());
+  });
+  await world.clock.advanceTo(at("12:10:30"));
+  const asked = world.asked.length;
+  world.interfere = async (_asked, answer) => {
+    const turn = world.asked.length - asked;
+    world.offset = turn < 3 ? turn * 1_000_000 : 0;
+    if (turn !== 3) return answer();
+    return withRows(answer, (rows) =>
+      rows.filter(({ timestamp }) => timestamp !== "2024-01-05T12:09:00.000Z"),
+    );
+  };
+  await world.clock.advanceTo(at("12:11:30"));
+  expect(world.asked.length - asked).toBe(4);
+  expect(closed.get(at("12:10:00"))! - at("12:11:01")).toBeLessThan(1_500);
 });
 
 describe("a Date that is wrong for a while", () => {

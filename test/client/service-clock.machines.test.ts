@@ -298,6 +298,43 @@ describe("the service's clock", () => {
     expect(clock.bounds!.low).toBeGreaterThan(6_900);
   });
 
+  it("of two machines is that of the one behind, also where the one ahead has told of each second before", () => {
+    const answers = (question: (turn: number) => string) => {
+      let clock = unknownClock;
+      for (let turn = 0; turn < 40; turn += 1) {
+        const { trip } = exchange(NOW + turn * 1_000 + 805, 0, 0, turn % 4 < 2 ? 1_622 : 0);
+        clock = learn(clock, { ...trip, question: question(turn) });
+      }
+      return clock;
+    };
+    const clock = answers(String);
+    expect(clock.machines).toHaveLength(2);
+    expect(clock.bounds!.low).toBeLessThanOrEqual(0);
+    // Whoever asks for the same may be given copies.
+    expect(answers(() => "the same").machines).toHaveLength(1);
+  });
+
+  it("of a machine that is gone stays forgotten, whatever copies come, and however much Dates lie", () => {
+    for (const period of [2, 3, 5]) {
+      let clock = unknownClock;
+      const lengths: number[] = [];
+      let gone = Infinity;
+      for (let turn = 0; turn < 300; turn += 1) {
+        const skew = turn === 50 || turn === 51 ? -1_700 : 0;
+        const { trip } = exchange(NOW + turn * 10_370, 20, 20, skew);
+        clock = learn(clock, trip);
+        if (turn % period === 0) {
+          // A cache that tells the age, and a lie.
+          clock = learn(clock, { ...trip, sent: trip.sent + 3_000, received: trip.received + 3_000, age: 3 });
+          clock = learn(clock, { ...trip, date: trip.date! + 1_000_000 * (turn + 1) });
+        }
+        if (turn === 51) gone = clock.answers + 64;
+        if (clock.answers > gone) lengths.push(clock.machines.length);
+      }
+      expect(new Set(lengths)).toEqual(new Set([1]));
+    }
+  });
+
   it.each([-2_400, -1_852, -1_300, 1_300, 1_852, 2_400])(
     "of one machine that was set by %i ms is that machine's again, though every answer fits both",
     (step) => {

@@ -150,7 +150,7 @@ describe("a machine", () => {
   const two = learned(trip(0), trip(2_000), trip(2_000, { sent: 1_000 }));
 
   it("counts the answers since one that fits it alone", () => {
-    const unseen = (clock: ServiceClock) => clock.machines.map((machine) => machine.unseen);
+    const unseen = ({ answers, machines }: ServiceClock) => machines.map(({ answer }) => answers - answer);
     // It took two answers to find the other one.
     expect(unseen(learned(trip(0), trip(2_000)))).toEqual([1]);
     expect(unseen(two)).toEqual([2, 0]);

@@ -16,6 +16,7 @@ import {
   earliestAnswerTime,
   earliestTime,
   learn,
+  type RoundTrip,
   type ServiceClock,
   serviceTimeBounds,
   unknownClock,
@@ -183,7 +184,7 @@ export class Sender {
   /** What an answer means for its call. */
   #read<T>(ask: Call<T>, route: string, answer: Answer): CallResult<T> | Failure {
     const { status, text, received: at } = answer;
-    this.#learn(answer);
+    this.#learn({ ...answer, question: route });
     const clock = this.clock;
     if (status !== 200) {
       const now = earliestTime(clock, at);
@@ -223,9 +224,9 @@ export class Sender {
     return { route, error: errors[why](), at, isStale };
   }
 
-  #learn(answer: Answer): void {
+  #learn(trip: RoundTrip): void {
     const before = this.clock;
-    this.clock = learn(before, answer);
+    this.clock = learn(before, trip);
     const { bounds, epoch } = this.clock;
     const jumped = epoch !== before.epoch && before.bounds !== undefined;
     const isNews = jumped || (bounds !== undefined && before.bounds === undefined);
@@ -236,7 +237,7 @@ export class Sender {
     const source = bounds === undefined ? "scheduler" : "date";
     this.activity.emit(() => ({
       type: "clock",
-      at: answer.received,
+      at: trip.received,
       source,
       offset: (low + high) / 2,
       uncertainty: (high - low) / 2,
