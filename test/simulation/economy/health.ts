@@ -30,9 +30,8 @@ export function healthOf(log: RunLog): readonly Health[] {
   for (const feed of log.plan.feeds.filter(({ every }) => every === "close")) {
     const stays = log.stays.filter(({ plan }) => "feed" in plan && plan.feed === feed);
     const asked = requests.get(`ohlcv ${seriesNameOf(feed.series)}`) ?? [];
-    // The search for a pair that has shown no candle is counted with what the series may take in all.
-    const found = asked.find((exchange) => (readOf(exchange)?.rows.size ?? 0) > 0)?.sent;
-    const polls = asked.filter((exchange) => !isProbe(exchange) || exchange.sent > (found ?? exchange.sent));
+    // The search for a pair that shows no candle is counted with what the series may take in all.
+    const polls = asked.filter((exchange) => !isProbe(exchange));
     for (const { from, until } of spansOf(log, stays)) {
       const healthy = { from: Math.max(from, healthyFrom), until };
       const slots = slotsWithin(feed, healthy).slice(LEARNING);
@@ -43,13 +42,13 @@ export function healthOf(log: RunLog): readonly Health[] {
         from: (slots[0]! + slots[1]!) / 2,
         until: (slots.at(-2)! + slots.at(-1)!) / 2,
       };
-      const own = polls.filter(({ sent }) => isWithin(log, sent, stretch));
       const shown = new Shown();
       let learning = LEARNING;
-      const taken = own.filter((exchange, at) => {
-        const [before = exchange, next] = [own[at - 1], own[at + 1]];
+      const taken = polls.filter((exchange, at) => {
+        const [before = exchange, next] = [polls[at - 1], polls[at + 1]];
         const read = readOf(exchange);
-        if (read !== undefined && shown.lacks(read, next)) return false;
+        const isLacking = read !== undefined && shown.lacks(read, next);
+        if (isLacking || !isWithin(log, exchange.sent, stretch)) return false;
         const isLearned = exchange.ahead === before.ahead || !followsAtOnce(next, exchange);
         return isLearned || learning-- <= 0;
       }).length;

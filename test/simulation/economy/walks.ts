@@ -2,19 +2,21 @@ import type { Series, Timeframe, WeekStart } from "../../../src/index.js";
 import { type Intervals, intervalsOf } from "../calendar.js";
 import type { Span } from "../coverage.js";
 import type { Exchange } from "../exchanges.js";
-import { askedBy, type Read } from "../reads.js";
+import { askedBy, type Read, seriesNameOf } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
 import type { Account } from "./allowed.js";
 import {
   followsAtOnce,
   isDoubtful,
+  isProbe,
   leadsNowhere,
   MOST_AGAIN,
   readOf,
   Shown,
   timesUnknown,
 } from "./answers.js";
+import { requestsOf } from "./asked.js";
 import { allowRetries } from "./failures.js";
 import { Search } from "./search.js";
 
@@ -81,6 +83,12 @@ export async function allowWalks(
   let [pages, inDoubt] = [0, false];
   let contradicted = 0;
   const shown = new Shown();
+  // A store keeps what was shown before its client was there.
+  if (log.store !== undefined && first !== undefined)
+    for (const exchange of earlierOf(log, first)) {
+      const read = readOf(exchange);
+      if (read !== undefined && !isProbe(exchange)) shown.notePolled(read);
+    }
   const reads: Read[] = [];
   const search = new Search(log, shown);
   const polled = polls.flatMap((exchange) => readOf(exchange) ?? []);
@@ -127,6 +135,15 @@ export async function allowWalks(
     account,
     (next, failed) => askedBy(next.url).from === askedBy(failed.url).from,
   );
+}
+
+/** All that earlier clients of a run have asked about a series. */
+function earlierOf({ earlier }: RunLog, { series }: Walk): readonly Exchange[] {
+  const name = `ohlcv ${seriesNameOf(series)}`;
+  return earlier.flatMap((log) => {
+    const requests = requestsOf(log);
+    return [...(requests.get(name) ?? []), ...(requests.get(`${name} history`) ?? [])];
+  });
 }
 
 /** Whether a range holds less than half as many candles as the one after it promised, by which its length was chosen. */

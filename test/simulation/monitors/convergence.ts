@@ -300,10 +300,19 @@ class Comparison {
     const ahead = machines?.ahead ?? 0;
     const isToldApart = machines === undefined || this.#context.toleranceAt(look.order) < ahead;
     if (!isToldApart && look.answeredAt - before!.answeredAt < APART + ahead) return true;
+    if (before!.rows.size === 0 && this.#leadsToFailure(before!)) return true;
     // All that had shown may be gone, or cut off.
     if (this.#knownIn(before!, polls).length > 0 && !this.#beginsWithKnown(before!, polls)) return true;
     const mayHide = this.#plan.feed.series.network !== "mainnet";
     return mayHide && polls.every(({ order, rows }) => order > before!.order || rows.size === 0);
+  }
+
+  /** Whether what an answer leads to at once has failed: a first one without a row is taken in with a candle from before it. */
+  #leadsToFailure({ received, asked }: Look): boolean {
+    return this.#log.exchanges.some(
+      ({ sent, told, url }) =>
+        sent === received && told?.isGood === false && askedBy(url).series === asked.series,
+    );
   }
 
   /** The candles that an answer should show, as others that were made a second before it have shown them. */

@@ -62,6 +62,8 @@ export interface Market {
   readonly lastSwap?: number;
   /** When the client says that the service's clock has jumped. */
   readonly jumps?: readonly number[];
+  /** What another client with the same store has asked for before. */
+  readonly earlier?: readonly Asked[];
 }
 
 /** What a run breaks: a feed or calls from START on, and all that was asked for. */
@@ -75,9 +77,78 @@ export async function breachesOf(
     storeFails,
     lastSwap = Number.POSITIVE_INFINITY,
     jumps = [],
+    earlier = [],
   }: Market = {},
 ): Promise<string[]> {
-  const exchanges = requests.map(
+  const exchanges = exchangesOf(requests);
+  const stays = watchers.map((plan) => ({ plan, joined: START + plan.from, left: START + plan.until }));
+  const machines = requests.some(({ ahead }) => ahead) ? { ahead: 1_500 } : undefined;
+  const world = {
+    machines,
+    ...{ start: START, offset: 0, drift: 0, network: "mainnet", createdAt: BORN, weekStart: "monday" },
+    ...{ quirks, client: {} },
+  };
+  const swapsIn = ({ from, to }: { from: number; to: number }) =>
+    minutes(Math.max(from, BORN), Math.min(to, lastSwap + 1)).map((timestamp) => ({
+      ...{ timestamp, usdAmount: 1, tokenAmount: 1, nativeAmount: 1 },
+    }));
+  // What was answered before tells the time.
+  const first = { url: "http://localhost/", sent: START - 20, received: START - 10, headers: {} };
+  const told = [first, ...exchanges];
+  const log = {
+    plan: { world, feeds: [FEED], faults: [], healthyFrom: 0 },
+    ...(storedUntil !== undefined && {
+      store: {
+        calls: storeFails
+          ? [{ series: "pair 1min usd", operation: "read", at: START + 1_000, ended: undefined }]
+          : [],
+        before: new Map([["pair 1min usd", { covered: [{ from: storedFrom, to: storedUntil }] }]]),
+      },
+    }),
+    source: { pair: () => ({ createdAt: BORN, swaps: swapsIn }) },
+    activities: [
+      ...told.map(({ received }) => ({ at: received, value: { type: "response" } })),
+      ...jumps.map((at) => ({ at, value: { type: "clock", jumped: true } })),
+    ],
+    ...{ exchanges, told, stays },
+    earlier: [{ exchanges: exchangesOf(earlier) }],
+  } as unknown as RunLog;
+  const breaches: string[] = [];
+  const breach = (promise: number, what: string) => breaches.push(`${promise}: ${what}`);
+  await watchEconomy(log, { breach } as unknown as Context);
+  return breaches;
+}
+
+/** The starts of the minutes in `[from, to)`. */
+export function minutes(from: number, to: number): number[] {
+  const first = Math.ceil(from / MINUTE) * MINUTE;
+  return Array.from(
+    { length: Math.max(0, Math.ceil((to - first) / MINUTE)) },
+    (_, at) => first + at * MINUTE,
+  );
+}
+
+export const watching = (until: number): WatcherPlan =>
+  ({ kind: "candles", feed: FEED, options: SERIES, from: JOINED, until }) as WatcherPlan;
+export const fetching = (from: number, to: number): WatcherPlan =>
+  ({ kind: "fetch", options: { ...SERIES, from, to }, from: 0, until: MINUTE }) as WatcherPlan;
+
+/** A look at what may change. */
+export const look = (at: number): Asked => {
+  const [from, to] = [START + at - 4 * MINUTE, START + at + MINUTE].map(
+    (instant) => Math.floor(instant / MINUTE) * MINUTE,
+  ) as [number, number];
+  return { at: START + at, from, to: to + MINUTE, rows: minutes(from, START + at) };
+};
+export const closings = (count: number) =>
+  Array.from({ length: count }, (_, at) => look((at + 1) * MINUTE + 1_000));
+export const read = (from: number, to: number, rows = minutes(from, to)): Asked => ({
+  ...{ at: START + 100, from, to, rows },
+  priority: "history",
+});
+
+function exchangesOf(requests: readonly Asked[]): Exchange[] {
+  return requests.map(
     (
       {
         at,
@@ -124,67 +195,4 @@ export async function breachesOf(
       } as unknown as Exchange;
     },
   );
-  const stays = watchers.map((plan) => ({ plan, joined: START + plan.from, left: START + plan.until }));
-  const machines = requests.some(({ ahead }) => ahead) ? { ahead: 1_500 } : undefined;
-  const world = {
-    machines,
-    ...{ start: START, offset: 0, drift: 0, network: "mainnet", createdAt: BORN, weekStart: "monday" },
-    ...{ quirks, client: {} },
-  };
-  const swapsIn = ({ from, to }: { from: number; to: number }) =>
-    minutes(Math.max(from, BORN), Math.min(to, lastSwap + 1)).map((timestamp) => ({
-      ...{ timestamp, usdAmount: 1, tokenAmount: 1, nativeAmount: 1 },
-    }));
-  // What was answered before tells the time.
-  const earlier = { url: "http://localhost/", sent: START - 20, received: START - 10, headers: {} };
-  const told = [earlier, ...exchanges];
-  const log = {
-    plan: { world, feeds: [FEED], faults: [], healthyFrom: 0 },
-    ...(storedUntil !== undefined && {
-      store: {
-        calls: storeFails
-          ? [{ series: "pair 1min usd", operation: "read", at: START + 1_000, ended: undefined }]
-          : [],
-        before: new Map([["pair 1min usd", { covered: [{ from: storedFrom, to: storedUntil }] }]]),
-      },
-    }),
-    source: { pair: () => ({ createdAt: BORN, swaps: swapsIn }) },
-    activities: [
-      ...told.map(({ received }) => ({ at: received, value: { type: "response" } })),
-      ...jumps.map((at) => ({ at, value: { type: "clock", jumped: true } })),
-    ],
-    ...{ exchanges, told, stays },
-  } as unknown as RunLog;
-  const breaches: string[] = [];
-  const breach = (promise: number, what: string) => breaches.push(`${promise}: ${what}`);
-  await watchEconomy(log, { breach } as unknown as Context);
-  return breaches;
 }
-
-/** The starts of the minutes in `[from, to)`. */
-export function minutes(from: number, to: number): number[] {
-  const first = Math.ceil(from / MINUTE) * MINUTE;
-  return Array.from(
-    { length: Math.max(0, Math.ceil((to - first) / MINUTE)) },
-    (_, at) => first + at * MINUTE,
-  );
-}
-
-export const watching = (until: number): WatcherPlan =>
-  ({ kind: "candles", feed: FEED, options: SERIES, from: JOINED, until }) as WatcherPlan;
-export const fetching = (from: number, to: number): WatcherPlan =>
-  ({ kind: "fetch", options: { ...SERIES, from, to }, from: 0, until: MINUTE }) as WatcherPlan;
-
-/** A look at what may change. */
-export const look = (at: number): Asked => {
-  const [from, to] = [START + at - 4 * MINUTE, START + at + MINUTE].map(
-    (instant) => Math.floor(instant / MINUTE) * MINUTE,
-  ) as [number, number];
-  return { at: START + at, from, to: to + MINUTE, rows: minutes(from, START + at) };
-};
-export const closings = (count: number) =>
-  Array.from({ length: count }, (_, at) => look((at + 1) * MINUTE + 1_000));
-export const read = (from: number, to: number, rows = minutes(from, to)): Asked => ({
-  ...{ at: START + 100, from, to, rows },
-  priority: "history",
-});

@@ -172,7 +172,7 @@ describe("a poll", () => {
     const silent = probed.map((asked) => ({ ...asked, rows: [] }));
     expect(await breachesOf(watch, silent)).toEqual([]);
     expect(await breachesOf(watch, probed)).toContainEqual(
-      expect.stringMatching(/^9: sends 22 requests for 18 closings of 1min/),
+      expect.stringMatching(/^9: sends 35 requests for ohlcv pair 1min usd, 31 at most/),
     );
     const twice = silent.flatMap((asked) =>
       asked.limit === 2 ? [asked] : [asked, { ...asked, at: asked.at + 500 }],

@@ -139,6 +139,17 @@ describe("a read", () => {
     expect(await breachesOf(fetches, silences(3), market)).toHaveLength(1);
   });
 
+  it("may ask again where it is not shown what another client of its store was shown", async () => {
+    const [from, to] = [START - 90 * MINUTE, START];
+    const market = { storedUntil: START - 60 * MINUTE, lastSwap: BORN };
+    const silences = Array.from({ length: 5 }, () => read(START - 60 * MINUTE, to, []));
+    const earlier = [read(from, to, [START - 40 * MINUTE])];
+    const breaches = (isKnown: boolean) =>
+      breachesOf([fetching(from, to)], silences, { ...market, earlier: isKnown ? earlier : [] });
+    expect(await breaches(true)).toEqual([]);
+    expect(await breaches(false)).toHaveLength(1);
+  });
+
   it("may read what a store covers and fails to give as a part of its own", async () => {
     const [from, to] = [START - 90 * MINUTE, START];
     const [storedFrom, storedUntil] = [START - 60 * MINUTE, START - 30 * MINUTE];

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { driftsIn } from "../economy/spans.js";
 import type { RunLog } from "../run-log.js";
-import { followsPoll, leastOf, searchOf, slackOf } from "./slots.js";
+import { copiedClosings, followsPoll, leastOf, searchOf, slackOf } from "./slots.js";
 
 it("wants a poll for each slot that comes once the one before is surely answered", () => {
   const slots = [0, 447, 894, 1_000, 1_447, 1_894, 2_000];
@@ -50,4 +50,17 @@ it("lets a closing be asked for twice each time clocks have drifted apart by 20 
   expect(within(0, 60)).toBe(0);
   expect(within(-1e-4, 10)).toBeCloseTo(3);
   expect(within(5e-5, 20)).toBeCloseTo(3);
+});
+
+it("lets a closing be asked for once more where a cache has answered with a copy from before it", () => {
+  const series = { network: "mainnet", pairAddress: "", timeframe: "10s", currency: "usd" } as const;
+  const count = (...looks: (readonly [answeredAt: number, old: number])[]) =>
+    copiedClosings(
+      looks.map(([answeredAt, old]) => ({ answeredAt, old })),
+      { series, weekStart: "monday", settle: 1_000 },
+    );
+  expect(count([11_010, 0], [11_010, 800])).toBe(0);
+  // However often.
+  expect(count([10_900, 0], [10_900, 120], [10_900, 900])).toBe(1);
+  expect(count([10_900, 120], [20_900, 120])).toBe(2);
 });

@@ -65,7 +65,7 @@ function watchCalm(
   const search = searchOf(calm, !looks.some(({ rows, sent }) => rows.size > 0 && sent <= from));
   const mayBeEarly = LEARNING + Math.floor(driftsIn(log, { from, until }));
   const learning = log.plan.world.machines === undefined ? Math.min(early, mayBeEarly) : mayBeEarly;
-  const most = slots.length + doubts + learning + search + SPARE;
+  const most = slots.length + doubts + learning + search + copiedClosings(calm, feed) + SPARE;
   if (calm.length > most)
     breach(
       9,
@@ -119,6 +119,19 @@ export function searchOf(calm: readonly Pick<Look, "rows" | "url">[], hasShownNo
   if (hasShownNothing) return SEARCH;
   const isEmptied = calm.some((look) => look.rows.size === 0 && !isProbe(look));
   return isEmptied ? Math.min(calm.filter(isProbe).length, SEARCH) : 0;
+}
+
+/** The closings that looks came after, as copies of answers from before them: each of them is asked for once more. */
+export function copiedClosings(
+  calm: readonly Pick<Look, "answeredAt" | "old">[],
+  { series, weekStart, settle }: Pick<FeedPlan, "series" | "weekStart" | "settle">,
+): number {
+  const { start } = intervalsOf(series.timeframe, weekStart);
+  const closings = calm.flatMap(({ answeredAt, old }) => {
+    const closing = start(answeredAt + old - settle);
+    return answeredAt - settle < closing ? [closing] : [];
+  });
+  return new Set(closings).size;
 }
 
 /** Whether a look came before the slot that it was for, so that it proves nothing of that: the time is still being learned. */

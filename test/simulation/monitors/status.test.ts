@@ -55,6 +55,8 @@ interface Case {
   readonly lag?: number;
   /** It is that of a report that it waits for; when answers say that there is none, ms after the start. */
   readonly missed?: readonly number[];
+  /** How far the client says that a quota stretches polls. */
+  readonly refresh?: number;
 }
 
 /** The breaches of a status that is stalled for a while in good health, and live after it or left. */
@@ -74,6 +76,7 @@ async function breachesOf({
   hasGhost = false,
   lag = 0,
   missed,
+  refresh,
 }: Case): Promise<string[]> {
   const breaches: string[] = [];
   const stalledAt = START + CALM + from;
@@ -124,6 +127,7 @@ async function breachesOf({
     told,
     exchanges: told,
     stays: [stay],
+    activities: refresh === undefined ? [] : [{ at: START, value: { type: "quota", refresh } }],
   } as unknown as RunLog;
   const context: Partial<Context> = {
     breach: (promise, what) => breaches.push(`${promise}: ${what.replace(/( for \d+ ms)?:.*/, "")}`),
@@ -298,8 +302,9 @@ it("wants a status to stall two seconds after a poll was due, and what Dates do 
     rows: new Map(),
     broken: new Set(),
   }));
-  const stallsAfter = (ms: number, untold: number, hasGhost = false) =>
+  const stallsAfter = (ms: number, untold: number, hasGhost = false, refresh?: number) =>
     breachesOf({
+      ...(refresh !== undefined && { refresh }),
       stalledFor: 1,
       end: "left",
       from: due - CALM + ms,
@@ -315,6 +320,9 @@ it("wants a status to stall two seconds after a poll was due, and what Dates do 
   expect((await stallsAfter(2_101, 100)).join()).toContain(isLive);
   expect(await stallsAfter(4_600, 100, true)).toEqual([]);
   expect((await stallsAfter(4_601, 100, true)).join()).toContain(isLive);
+  // What a quota puts off is not due.
+  expect(await stallsAfter(2_001, 0, false, 1.5)).toEqual([]);
+  expect((await stallsAfter(2_001, 0, false, 1)).join()).toContain(isLive);
 });
 
 it("takes a poll that is due just before an interval closes for the one at its end", () => {

@@ -242,6 +242,7 @@ function checkLiveness(log: RunLog, stay: StayLog, feed: FeedPlan, context: Cont
       const known = context.serviceClock(moment) - context.toleranceAt(last.order);
       if (known - untold <= due.at + PATIENCE) continue;
       if (!context.isTrusted(good.find((look) => look.received >= moment)?.order ?? last.order + 1)) continue;
+      if (putsOffPolls(log, last.received, moment)) continue;
       context.breach(
         6,
         `status ${stay.id} of ${feed.series.timeframe} is live, but the poll due at ${new Date(due.at).toISOString()} has no answer (last ${new Date(last.answeredAt).toISOString()})`,
@@ -250,6 +251,16 @@ function checkLiveness(log: RunLog, stay: StayLog, feed: FeedPlan, context: Cont
       return;
     }
   }
+}
+
+/** Whether the client has told within a stretch that a quota puts off what is no closing. */
+function putsOffPolls({ activities }: RunLog, from: number, until: number): boolean {
+  const told = activities.flatMap(({ at, value }) =>
+    value.type === "quota" ? [{ at, refresh: value.refresh }] : [],
+  );
+  return told.some(
+    ({ at, refresh }, index) => refresh > 1 && at <= until && (told[index + 1]?.at ?? until) >= from,
+  );
 }
 
 /** A slot asks again after a second, ms. */
