@@ -96,8 +96,6 @@ const SKEW = 2_500;
 const TWO_CLOCKS = 150;
 /** Clocks that differ by no more than this, in ms, confirm each other. */
 const NEAR = 5_000;
-/** No cache gives an answer for longer than this, in ms, without telling how old it is. */
-const OLDEST_COPY = 60_000;
 /** A longer round trip, in ms, tells nothing: the machine slept. */
 const LONGEST_TRIP = 60_000;
 /** Bounds no wider than a round trip and this, in ms, are narrow enough. */
@@ -140,8 +138,9 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     answer: clock.answers,
   };
   clock.isContradicted = false;
-  // A cache may hide the age of its copies.
   const heard = before.heard.find((one) => one.low + one.lowAt === date && one.question === question);
+  // A cache may hide the age of its copies. One that comes once its second is over tells nothing.
+  if (heard !== undefined && (sent >= heard.lowAt + 1_000 || seen.high < known!.low)) return clock;
   if (heard === undefined) clock.heard = [{ ...seen, question }, ...before.heard.slice(0, REMEMBERED - 1)];
   if (known === undefined) {
     clock.isConfirmed = seen.low <= NEAR && seen.high >= -NEAR;
@@ -154,36 +153,25 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const fit = gaps.some((gap) => gap <= 0) ? gaps : drifted;
   const apart = Math.min(...fit);
   const own = fit.indexOf(apart);
-  const isCopy = heard !== undefined && sent >= heard.lowAt + 1_000;
   const isFar = gapBetween(known, seen) > SKEW;
   const agreeing =
     gaps[own]! > 0 ? doubted.find((one) => gapBetween(one, seen) <= (isFar ? SKEW : 0)) : undefined;
   const near = clock.heard.filter((one) => gapBetween(known, one) <= SKEW && isLate(one, clock));
   const told = machinesOf(near, received, clock);
   // However long nobody has looked: what is further off takes two answers. So does a clock that was set rather than that it has drifted.
-  if (
-    apart <= (isCopy ? 0 : ONE_CLOCK) &&
-    gaps[own]! <= SKEW &&
-    (heard !== undefined || agreeing === undefined)
-  ) {
+  if (apart <= ONE_CLOCK && gaps[own]! <= SKEW && agreeing === undefined) {
     // Where it fits several nobody knows whose it is, and it tells of none.
     const isShared = gaps.filter((gap) => gap <= 0).length > 1;
     clock.isConfirmed = true;
     clock.doubted = doubted.filter((one) => gapBetween(known, one) <= SKEW);
     const machines = before.machines.map((machine, at) => {
-      if (at !== own || isShared || (isCopy && gaps.length === 1)) return machine;
+      if (at !== own || isShared) return machine;
       // The clock may have been set back, and ways be others since.
       if (apart > 0 && seen.high < machine.low) clock.shortest = length;
-      // Requests go out at whole ms. A copy that was asked for once its second was over may seem to come from a clock that was set back.
-      if (heard === undefined || apart <= -1) return updatedMachine(machine, seen, clock);
-      return seen.low > machine.high
-        ? { ...machine, answer: seen.answer }
-        : { ...seen, high: machine.high, highAt: machine.highAt };
+      return updatedMachine(machine, seen, clock);
     });
     return ofMachines(clock, told.length > machines.length ? told : machines);
   }
-  const behind = known.high - seen.high;
-  if (heard !== undefined && behind > 0 && behind <= OLDEST_COPY) return clock;
   if (agreeing === undefined) {
     clock.doubted = [seen, ...doubted.slice(0, 1)];
     clock.isContradicted = true;

@@ -113,7 +113,7 @@ describe("the service's clock", () => {
                 20,
                 offset + from,
               );
-              clock = learn(clock, trip);
+              clock = learn(clock, { ...trip, question: String(target) });
               const isProven = earliestAnswerTime(clock, trip) >= target;
               now = isProven ? trip.received : Math.max(trip.received, safeSendTimeFor(clock, target));
               if (turn < 60) continue;

@@ -98,15 +98,17 @@ describe("an answer that contradicts the bounds", () => {
     expect([second.epoch, second.isContradicted, second.machines.length]).toEqual([epoch, false, machines]);
   });
 
-  it("tells of no other clock while it may be a copy: its Date was heard before, and is not too old", () => {
-    for (const [ahead, epoch] of [
-      [-2_000, 1],
-      [-59_980, 1],
-      [-59_981, 2],
-      [60_000, 2],
-    ] as const) {
-      const clock = learned(own, trip(ahead), { ...trip(ahead), sent: 20, received: 20 });
-      expect([clock.epoch, clock.machines.length, clock.isContradicted]).toEqual([epoch, 1, false]);
+  it("tells of no other clock while it may be a copy: its Date was heard before, for the same question", () => {
+    for (const ahead of [-60_000, -2_000, 2_000, 60_000]) {
+      const other = { ...trip(ahead), sent: 20, received: 20 };
+      const copied = learned(own, trip(ahead), other);
+      const told = learned(own, trip(ahead), { ...other, question: "another" });
+      const isFar = Math.abs(ahead) > 2_500;
+      expect([told.epoch, told.machines.length]).toEqual(isFar ? [2, 1] : [1, 2]);
+      // A copy is older than what is known.
+      if (ahead < 0)
+        expect([copied.epoch, copied.machines.length, copied.isContradicted]).toEqual([1, 1, false]);
+      else expect(copied).toMatchObject({ epoch: told.epoch, machines: told.machines });
     }
   });
 
@@ -155,7 +157,9 @@ describe("a machine", () => {
     expect(unseen(learned(trip(0), trip(2_000)))).toEqual([1]);
     expect(unseen(two)).toEqual([2, 0]);
     expect(unseen(learn(two, trip(2_000, { sent: 2_000 })))).toEqual([3, 0]);
-    expect(unseen(learn(two, trip(0, { sent: 2_000 })))).toEqual([0, 1]);
+    expect(unseen(learn(two, { ...trip(0, { sent: 2_000 }), question: "another" }))).toEqual([0, 1]);
+    // That may be a copy.
+    expect(unseen(learn(two, trip(0, { sent: 2_000 })))).toEqual([3, 1]);
     expect(unseen(learn(two, trip(1_500, { sent: 2_000, took: 600 })))).toEqual([3, 1]);
     expect(unseen(learn(two, trip(-2_000, { sent: 4_000 })))).toEqual([3, 1]);
     expect(unseen(learn(two, trip(9_000, { sent: 2_000 })))).toEqual([3, 1]);

@@ -235,8 +235,11 @@ describe("callers of latestCandles", () => {
     const world = market();
     await ask(world, 5, { maxAge: HOUR });
     world.jump(-30 * MINUTE);
-    // Two answers tell that it was.
-    for (const _ of "123") await ask(world, 6);
+    // Two answers of different seconds tell that it was.
+    for (const _ of "123") {
+      await ask(world, 6);
+      await world.clock.advanceBy(1_000);
+    }
     const { observedAt } = await ask(world, 5, { maxAge: HOUR });
     expect(observedAt).toBeLessThan(START - 29 * MINUTE);
   });

@@ -535,7 +535,7 @@ describe("what a subscriber is held to", () => {
     };
     expect(await isBroken(7.02, false)).toBe(true);
     expect(await isBroken(7.02, true)).toBe(false);
-    expect(await isBroken(7.05, true)).toBe(true);
+    expect(await isBroken(7.07, true)).toBe(true);
   });
 
   it("is read again within two slots", async () => {

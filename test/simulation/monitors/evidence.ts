@@ -6,7 +6,7 @@ import type { RunLog } from "../run-log.js";
 /** Two answers are two only if the service made them so far apart, ms. */
 export const APART = 1_000;
 /** What a lie said, or the clock before it was set, counts as that of a machine that is behind by so much at most, ms. */
-export const BESIDE = 2_500;
+export const BESIDE = 3_500;
 /** So many final candles, the newest that polls have shown, every answer about their intervals has to show. */
 const ANCHORS = 4;
 /** What lies at the newest end goes only once no answer has shown it for so long, ms, and for an interval. */

@@ -90,8 +90,8 @@ describe("a status of snipers", () => {
     expect(await alone(5_001)).toEqual(isLive(5_001));
     expect(await alone(5_001, { untold: 1 })).toEqual([]);
     expect(await alone(5_001, { tolerance: 1 })).toEqual([]);
-    expect(await alone(7_500, { mayBeOfCopies: true })).toEqual([]);
-    expect(await alone(7_501, { mayBeOfCopies: true })).toEqual(isLive(7_501));
+    expect(await alone(8_500, { mayBeOfCopies: true })).toEqual([]);
+    expect(await alone(8_501, { mayBeOfCopies: true })).toEqual(isLive(8_501));
     expect(await alone(70_000, { isTrusted: false })).toEqual([]);
     // The newest counts, whichever comes last.
     const late = await breachesOf({ state: "live", ages: [0, 2_000, 4_000, 6_000, 8_000] });
@@ -106,7 +106,7 @@ describe("a status of snipers", () => {
     expect(await stalled([900, 900, 900, 0], 6_000)).toEqual(isStalled);
     expect(await stalled([6_000, 8_000, 0, 0, 0], 8_000)).toEqual(isStalled);
     // No later than a poll that may come late after the last old one.
-    expect(await stalled([6_000, 8_000], 2_000 + 4_700)).toEqual([]);
-    expect(await stalled([6_000, 8_000], 2_000 + 4_701)).toEqual(isStalled);
+    expect(await stalled([6_000, 8_000], 2_000 + 5_700)).toEqual([]);
+    expect(await stalled([6_000, 8_000], 2_000 + 5_701)).toEqual(isStalled);
   });
 });

@@ -318,8 +318,8 @@ it("wants a status to stall two seconds after a poll was due, and what Dates do 
   expect((await stallsAfter(2_001, 0)).join()).toContain(isLive);
   expect(await stallsAfter(2_100, 100)).toEqual([]);
   expect((await stallsAfter(2_101, 100)).join()).toContain(isLive);
-  expect(await stallsAfter(4_600, 100, true)).toEqual([]);
-  expect((await stallsAfter(4_601, 100, true)).join()).toContain(isLive);
+  expect(await stallsAfter(5_600, 100, true)).toEqual([]);
+  expect((await stallsAfter(5_601, 100, true)).join()).toContain(isLive);
   // What a quota puts off is not due.
   expect(await stallsAfter(2_001, 0, false, 1.5)).toEqual([]);
   expect((await stallsAfter(2_001, 0, false, 1)).join()).toContain(isLive);

@@ -233,8 +233,9 @@ function checkLiveness(log: RunLog, stay: StayLog, feed: FeedPlan, context: Cont
       )
         continue;
       const tolerance = context.toleranceAt(last.order) + ON_TIME;
-      const untold = context.untoldAt(last.order) + (context.mayBeMachine(last.order) ? BESIDE : 0);
-      const due = context.newestDue(feed, context.serviceClock(moment) - tolerance, untold);
+      const beside = context.mayBeMachine(last.order) ? BESIDE : 0;
+      const untold = context.untoldAt(last.order) + beside;
+      const due = context.newestDue(feed, context.serviceClock(moment) - tolerance - beside, untold);
       if (due === undefined || context.serviceClock(last.received) + tolerance >= due.at) continue;
       if (!context.knowsTime(last.order)) continue;
       // A slot that a look has run past is skipped.
