@@ -8,7 +8,7 @@ export interface RoundTrip {
   readonly date: number | undefined;
   /** The answer's `Age`, in seconds: how old a cache says the answer is. It may be off by one. */
   readonly age?: number | undefined;
-  /** What was asked for. A cache gives its copies to those alone who ask for the same. */
+  /** What was asked for, whichever page of it. A cache gives its copies to those alone who ask for the same. */
   readonly question?: string;
 }
 

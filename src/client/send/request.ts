@@ -184,7 +184,7 @@ export class Sender {
   /** What an answer means for its call. */
   #read<T>(ask: Call<T>, route: string, answer: Answer): CallResult<T> | Failure {
     const { status, text, received: at } = answer;
-    this.#learn({ ...answer, question: route });
+    this.#learn({ ...answer, question: route.split("&cursor=", 1)[0]! });
     const clock = this.clock;
     if (status !== 200) {
       const now = earliestTime(clock, at);

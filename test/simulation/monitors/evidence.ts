@@ -160,6 +160,8 @@ export function lacksNewestEnd(looks: readonly Look[], at: number, long: number)
 export interface Lack {
   /** When the first answer came that lacks it. */
   readonly since: number;
+  /** After how many answers it is gone: what is final goes first, and then what is not. */
+  readonly rounds: number;
   /** How many candles were final by then, where it lacks all of them that it was asked for; else 0. */
   readonly finals: number;
   /** Whether no answer has shown anything from then on, until the end of a stretch. */
@@ -177,18 +179,21 @@ export function lackAt(
   const polls = all.filter(({ received }) => received <= at);
   const last = polls.at(-1);
   const shown = polls.findLastIndex(({ rows }) => lacksOlder(last!, rows.keys(), last!.answeredAt));
-  if (shown < 0) return { since: Number.NEGATIVE_INFINITY, finals: 0, isOfAll: false };
+  if (shown < 0) return { since: Number.NEGATIVE_INFINITY, rounds: 1, finals: 0, isOfAll: false };
   const [before, first] = [polls[shown]!, polls[shown + 1]!];
   const isFinal = (timestamp: number) => timestamp < finalUntil(before);
   const finals = [...before.rows.keys()].filter(
     (timestamp) => isFinal(timestamp) && covers(first, timestamp),
   );
-  const lacksEach = finals.every((timestamp) => lacksOlder(first, [timestamp], first.answeredAt));
+  const lacked = finals.filter((timestamp) => lacksOlder(first, [timestamp], first.answeredAt));
+  const lacksEach = finals.length > 0 && lacked.length === finals.length;
+  const others = [...before.rows.keys()].filter((timestamp) => !isFinal(timestamp));
   const known = new Set(polls.slice(0, shown + 1).flatMap(({ rows }) => [...rows.keys()].filter(isFinal)));
   const next = all.filter(({ received }) => received >= first.received && received < until);
   return {
     since: first.received,
-    finals: lacksEach && finals.length > 0 ? known.size : 0,
+    rounds: lacked.length > 0 && (lacksEach || lacksOlder(first, others, first.answeredAt)) ? 2 : 1,
+    finals: lacksEach ? known.size : 0,
     isOfAll: next.every(({ rows }) => rows.size === 0),
   };
 }

@@ -209,6 +209,8 @@ it("lets a feed stall for a second round where an answer lacks all that is final
   expect(await stallsFor(62_000, [known, lacking])).toEqual([]);
   expect(await stallsFor(63_000, [known, lacking])).toEqual(STALLED);
   expect(await stallsFor(62_000, [known, lookOf(stalledAt, [6, 1])])).toEqual(STALLED);
+  // What is not final goes after that.
+  expect(await stallsFor(62_000, [known, lookOf(stalledAt, [6])])).toEqual([]);
   const nothing = [lookOf(stalledAt, []), lookOf(stalledAt + 60_000, [])];
   expect(await stallsFor(120_000, [known, ...nothing])).toEqual([]);
   expect(await stallsFor(120_000, [known, nothing[0]!, lookOf(stalledAt + 60_000, [1])])).toEqual(STALLED);

@@ -101,15 +101,12 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
       // What the newest end lacks is in doubt for so long: from there on nothing is covered, and that is true.
       const { end, start } = intervalsOf(plan.feed.series.timeframe, plan.feed.weekStart);
       const now = start(context.serviceClock(at));
-      const doubt = Math.max(NEWEST_END, end(now) - now);
-      if (lacksNewestEnd(context.looksAt(plan.feed), at, doubt + period) && until - at <= doubt + period)
-        continue;
-      // What an answer lacks of the known is in doubt until another one, made a second later, lacks it as well. What is final goes
-      // first where all of that is gone, and then what is not.
+      const doubt = Math.max(NEWEST_END, end(now) - now) + period + roundTrip(log);
+      if (lacksNewestEnd(context.looksAt(plan.feed), at, doubt) && until - at <= doubt) continue;
+      // What an answer lacks of the known is in doubt until another one, made a second later, lacks it as well.
       const finalUntil = ({ answeredAt }: Look) => context.changeableFrom(plan.feed, answeredAt);
       const lack = lackAt(context.looksAt(plan.feed), at, until, finalUntil);
-      const rounds = lack.finals > 0 ? 2 : 1;
-      if (until - lack.since <= rounds * (APART + period + roundTrip(log))) continue;
+      if (until - lack.since <= lack.rounds * (APART + period + roundTrip(log))) continue;
       // Of a pair that is well known nothing goes as long as nothing at all shows.
       if (lack.finals >= WELL_KNOWN && lack.isOfAll) continue;
       // A machine that lags shows for so long what is gone, and lacks for as long what has come.
