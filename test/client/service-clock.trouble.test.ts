@@ -176,7 +176,7 @@ describe("a clock that is set", () => {
         const end = dateAt(NOW + 60_000 + ahead) + 999;
         const doubted = learn(known, exchange(end - TRIP / 2 - ahead, ahead));
         expect(doubted.isContradicted).toBe(true);
-        const sent = Math.ceil(dateAt(NOW + pause) + 1_000 - known.bounds!.low + off);
+        const sent = Math.ceil(dateAt(NOW + pause + offset) + 1_000 - known.bounds!.low + off);
         const trip = exchange(sent, ahead);
         const clock = learn(doubted, trip);
         expect(earliestTime(clock, trip.received) - trip.received).toBeLessThanOrEqual(ahead);
