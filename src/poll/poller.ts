@@ -89,7 +89,7 @@ export class Poller<State> implements RunningPoll {
   #feed: FeedUpdate<State> = UNASKED;
   #slot: Slot;
   #observedAt = -Infinity;
-  /** The last closing that was asked for, by that epoch's clock: what no answer has proven by then is left to later ones. */
+  /** Until when closings have been asked for, by that epoch's clock: those that no answer has proven are left to later ones. */
   #closed = { at: -Infinity, epoch: 0 };
   /** When the last answer came that shows no such pair, by the scheduler, while the poll waits because of it. */
   #missedAt: number | undefined;
@@ -156,9 +156,10 @@ export class Poller<State> implements RunningPoll {
   /** All that follows from one slot that is due. */
   async #serveSlot(): Promise<void> {
     let failure: AnyPairstreamError | undefined;
+    let askedAt = -Infinity;
     this.#abort = new AbortController();
     try {
-      await this.#ask(this.#abort.signal);
+      askedAt = await this.#ask(this.#abort.signal);
     } catch (error) {
       if (this.#subscriber.closed || !isPairstreamError(error)) throw error;
       const failures = this.#feed.failures + 1;
@@ -176,7 +177,8 @@ export class Poller<State> implements RunningPoll {
     }
     if (this.#subscriber.closed) return;
     const { epoch } = this.#core.serviceClock();
-    if (failure === undefined && this.#slot.kind === "close") this.#closed = { at: this.#slot.at, epoch };
+    if (failure === undefined && this.#slot.kind === "close")
+      this.#closed = { at: Math.max(this.#slot.at, askedAt), epoch };
     const next = failure === undefined ? this.#nextSlot() : this.#slotAfterFailure(failure);
     this.#isRetry = next.at === this.#slot.at;
     this.#slot = next;
@@ -189,8 +191,8 @@ export class Poller<State> implements RunningPoll {
     this.#tell?.({ type: "failure", error: failure, failures: this.#feed.failures, again, mayEnd });
   }
 
-  /** Asks until an answer has told all there is, and not once the next slot has come. */
-  async #ask(signal: AbortSignal): Promise<void> {
+  /** Asks until an answer has told all there is, and not once the next slot has come. Gives when it last asked, by the service's clock. */
+  async #ask(signal: AbortSignal): Promise<number> {
     const { scheduler } = this.#core;
     const isFirst = this.#feed.state === undefined;
     const priority = isFirst ? "refresh" : this.#slot.kind;
@@ -210,7 +212,7 @@ export class Poller<State> implements RunningPoll {
       const isLast = due === undefined || isSpent || (!isFirst && due >= this.#sendTime(this.#slotAfter()));
       this.#take(step, isLast && !isLost);
       if (isLost) throw new ContractError(["Date"], "contradicts the other answers");
-      if (isLast) return;
+      if (isLast) return earliestTime(this.#core.serviceClock(), begun);
       if (isMore) asks -= 1;
       else if (due > scheduler.now()) {
         this.#awaitSlotEnd(true);
@@ -294,7 +296,7 @@ export class Poller<State> implements RunningPoll {
     const now = earliestTime(clock, this.#core.scheduler.now());
     const { at, kind } = this.#slot;
     const before = this.#closed.epoch === clock.epoch ? this.#closed.at : -Infinity;
-    const closed = kind === "close" ? at : before;
+    const closed = kind === "close" ? Math.max(at, before) : before;
     const proven = Math.max(this.#known(this.#observedAt), this.#known(closed));
     const next = nextSlot(schedule, proven, Math.max(this.#known(at), now), stretch);
     // A closing that is asked for no later serves a refresh just before it, too.
