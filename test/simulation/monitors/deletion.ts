@@ -41,7 +41,7 @@ export const watchDeletion: Monitor = (log, context) => {
       const { absences, shown } = sinceShown(about, timestamp);
       if (last?.rows.has(timestamp)) breach("goes although it is there");
       else if (absences.length < 2) breach("goes on its first absence");
-      else if (!absences.some((look) => isAnotherAnswer(look, last!)))
+      else if (!absences.some((look) => isAnotherAnswer(look, last!, look.received - look.sent)))
         breach("goes on answers that were made at once");
       else if (shown !== undefined && isNewestEnd(timestamp, shown, last!)) {
         const least = Math.max(NEWEST_END, intervals.end(timestamp) - timestamp - 1_000) - ROUNDED;
@@ -82,9 +82,16 @@ function isPassedOver(look: Look, looks: readonly Look[]): boolean {
   );
 }
 
-/** Whether the service made an answer a second after another one, or before it. */
-export function isAnotherAnswer(before: Pick<Look, "madeAt">, last: Pick<Look, "madeAt">): boolean {
-  return Math.abs(last.madeAt - before.madeAt) >= APART;
+/** A copy is no other answer, however long its way was, ms. */
+const MOST_UNTOLD = APART / 2;
+
+/** Whether the service made an answer a second after another one, or before it; `untold`: of the time of the first, ms. */
+export function isAnotherAnswer(
+  before: Pick<Look, "madeAt">,
+  last: Pick<Look, "madeAt">,
+  untold = 0,
+): boolean {
+  return Math.abs(last.madeAt - before.madeAt) >= APART - Math.min(untold, MOST_UNTOLD);
 }
 
 /** Whether an answer lacks the newest of what another one showed, and nothing else; without a row it lacks more than that. */
