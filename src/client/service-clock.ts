@@ -156,7 +156,7 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const isFar = gapBetween(known, seen) > SKEW;
   const agreeing =
     gaps[own]! > 0 ? doubted.find((one) => gapBetween(one, seen) <= (isFar ? SKEW : 0)) : undefined;
-  const near = clock.heard.filter((one) => gapBetween(known, one) <= SKEW && isLate(one, clock));
+  const near = clock.heard.filter((one) => gapBetween(known, one) <= SKEW && isRecent(one, clock));
   const told = machinesOf(near, received, clock);
   // However long nobody has looked: what is further off takes two answers. So does a clock that was set rather than that it has drifted.
   if (apart <= ONE_CLOCK && gaps[own]! <= SKEW && agreeing === undefined) {
@@ -252,7 +252,7 @@ function withoutAnswersOf(other: Bounds, machine: Machine, roundTrip: number): M
 
 /** Goes by these machines, but for those that are forgotten. */
 function ofMachines(clock: Draft, known: readonly Machine[]): ServiceClock {
-  const lately = known.filter((machine) => isLate(machine, clock));
+  const lately = known.filter((machine) => isRecent(machine, clock));
   const machines = lately.length === 0 ? known : lately;
   clock.machines = [...machines].sort((a, b) => a.low - b.low);
   const { low } = clock.machines[0]!;
@@ -261,7 +261,7 @@ function ofMachines(clock: Draft, known: readonly Machine[]): ServiceClock {
 }
 
 /** Whether one of the last answers is surely this machine's. */
-function isLate({ answer }: Machine, { answers }: ServiceClock): boolean {
+function isRecent({ answer }: Machine, { answers }: ServiceClock): boolean {
   return answers - answer < REMEMBERED;
 }
 
