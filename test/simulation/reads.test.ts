@@ -43,3 +43,14 @@ it("takes a walk for whole once its rows have run from the newest to one before 
   expect(rowsOf(answered([12, 18, 9], "a"))).toEqual([]);
   expect(rowsOf(answered([9, 8], "a"))).toEqual([]);
 });
+
+it("takes what the pages of a poll tell of its range for a look where a later one fails, and takes it once", () => {
+  const pages = [answered([10, 11], "a"), answered([12, 13], "b")];
+  const failed = (status?: number) =>
+    ({ ...answered([], "c"), url: `${pages[0]!.url}&cursor=b`, status, told: { isGood: false } }) as Exchange;
+  const shown = [[10, 11, 12, 13].map(at)];
+  // The last one has a cursor that leads nowhere.
+  for (const status of [undefined, 500, 200]) expect(rowsOf(...pages, failed(status))).toEqual(shown);
+  // One page does not show on which side it lies.
+  expect(rowsOf(pages[0]!, failed())).toEqual([]);
+});

@@ -205,13 +205,14 @@ function isRunPast(pages: readonly Read[]): boolean {
   );
 }
 
-/** Whether a walk of the past ends with a page although another one follows: it has failed, or holds enough. */
+/** Whether a walk ends with a page although another one follows: that has failed or, of the past, there are enough rows. */
 function isLeft({ exchange, asked, cursor }: Read, { told }: RunLog): boolean {
-  if (exchange.priority !== "history") return false;
   for (const next of told.slice(told.indexOf(exchange) + 1)) {
     const { series, cursor: askedWith } = askedBy(next.url);
-    if (series !== asked.series || next.priority !== exchange.priority || !next.told?.isGood) continue;
-    if (askedWith === cursor) return false;
+    if (series !== asked.series || next.priority !== exchange.priority) continue;
+    const isAnswered = next.told?.isGood || (next.priority !== "history" && next.status === 200);
+    if (askedWith === cursor && isAnswered) return false;
+    if (!next.told?.isGood) continue;
     if (readBody(next, askedBy(next.url))?.cursor === cursor) return true;
   }
   return true;

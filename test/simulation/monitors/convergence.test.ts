@@ -603,6 +603,23 @@ describe("filling", () => {
   });
 });
 
+describe("a candle that is gone", () => {
+  it("may take one answer more where the first that lacks it lacks a final one for the first time, too", async () => {
+    const looksWith = (others: readonly number[]) =>
+      [1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((minute) => {
+        const { rows } = lookAt(minute);
+        const more = minute < 9 ? [2, 7].filter((other) => other < minute) : others;
+        const all = [...rows, ...more.map((other) => [at(other), [candleOf(other)]] as const)];
+        return lookAt(minute, { rows: new Map(all.sort(([a], [b]) => b - a)) });
+      });
+    const held = { held: [0, 2, 3, 7, 8], gone: [2, 7], unfinished: [7] };
+    expect((await judge({ ...held, looks: looksWith([]) })).breaches).toEqual([]);
+    expect((await judge({ ...held, looks: looksWith([2]) })).breaches).toEqual([
+      expect.stringContaining(`(closed) at ${new Date(at(7)).toISOString()}, the service nothing`),
+    ]);
+  });
+});
+
 describe("evidence", () => {
   it("is two good answers that the service has made a second apart", () => {
     const [first, copy, second] = [lookAt(1), lookAt(1, { order: 2 }), lookAt(2, { order: 3 })];

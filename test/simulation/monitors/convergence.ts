@@ -2,7 +2,7 @@ import type { Candle, CandleEvent } from "../../../src/index.js";
 import { type Intervals, intervalsOf } from "../calendar.js";
 import { isProbe } from "../economy/answers.js";
 import type { FeedPlan, WatcherPlan } from "../plan.js";
-import { askedBy, asksFor, covers, isUnreadable, type Look } from "../reads.js";
+import { askedBy, asksFor, covers, isUnreadable, type Look, lacksOlder } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { candlesAt, isTrue } from "../truth.js";
 import { endOf, Past, SETTLES } from "./convergence-past.js";
@@ -232,7 +232,7 @@ class Comparison {
       const mayChange =
         isOpenEnded || timestamp >= windowFrom || look.answeredAt < finality.leaves(timestamp);
       const isKnown = mayChange
-        ? this.#isNotYet(timestamp, has, wanted, { polls, proof })
+        ? this.#isNotYet(timestamp, has, wanted, { known, polls, proof })
         : wasAnswered(looks, timestamp, has, finality);
       if (!mayChange && has === undefined && isUntold) continue;
       // Its row was broken until it had left the window: it stays as it was last read.
@@ -378,7 +378,11 @@ class Comparison {
     timestamp: number,
     has: Candle | undefined,
     wanted: Candle | undefined,
-    { polls, proof: { before } }: { polls: readonly Look[]; proof: Proof },
+    {
+      known,
+      polls,
+      proof: { before },
+    }: { known: ReadonlyMap<number, Held>; polls: readonly Look[]; proof: Proof },
   ): boolean {
     const about = polls.filter((look) => asksFor(look, timestamp, this.#intervals));
     const last = about.at(-1);
@@ -398,12 +402,23 @@ class Comparison {
       if (before === undefined) return true;
       // Missing for the first time: the second look is on its way. An answer without an older candle may be cut there.
       const since = about.slice(about.findLastIndex((look) => look.rows.has(timestamp)) + 1);
-      const isWhole = (look: Look) => [...look.rows.keys()].some((other) => other < timestamp);
+      // One that lacks a final candle for the first time counts for that alone.
+      const isWhole = (look: Look) =>
+        [...look.rows.keys()].some((other) => other < timestamp) &&
+        this.#finalsLacked(look, known).every((other) =>
+          since.some((one) => look.answeredAt - one.answeredAt >= APART && lacksOlder(one, [other], timestamp)),
+        );
       if (this.#isNewestEnd(timestamp, since)) return true;
       const absent = apart(since);
       return apart(since.filter(isWhole)).length < 2 && absent.length < 3;
     }
     return false;
+  }
+
+  #finalsLacked(look: Look, known: ReadonlyMap<number, Held>): readonly number[] {
+    return [...known]
+      .filter(([timestamp, { status }]) => status === "final" && lacksOlder(look, [timestamp], Number.POSITIVE_INFINITY))
+      .map(([timestamp]) => timestamp);
   }
 
   /** Whether a candle that polls have shown has gone so late that it may be there still. */
