@@ -450,7 +450,7 @@ describe("what a subscriber is held to", () => {
       );
   });
 
-  it("lacks what a search has passed over: two of its questions, answered apart, show nothing, and a later one does", async () => {
+  it("lacks what a search has passed over: two answers show nothing, one of them to the search, and one from later on does", async () => {
     const url = "http://localhost/token/devnet/pairs/pair/ohlcv?limit=2";
     const asked = (from: number) => ({ ...lookAt(9).asked, from: at(from) });
     const probe = (minute: number, from: number, isSilent: boolean) =>
@@ -466,6 +466,9 @@ describe("what a subscriber is held to", () => {
       );
     expect(await isHeldTo(...search)).toBe(false);
     expect(await isHeldTo(...search.slice(1))).toBe(true);
+    const empty = lookAt(3.8, { rows: new Map(), faults: ["empty"] });
+    expect(await isHeldTo(empty, ...search.slice(1))).toBe(false);
+    expect(await isHeldTo(empty, empty, search[2]!)).toBe(true);
     expect(await isHeldTo(...search.slice(0, 2))).toBe(true);
     expect(await isHeldTo(...search, probe(3.86, 0, false))).toBe(true);
     expect(await isHeldTo(lookAt(3.5), ...search)).toBe(true);

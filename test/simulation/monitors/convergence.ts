@@ -79,8 +79,8 @@ class Comparison {
   /** All looks from which the stay may know something. */
   readonly #looks: readonly Look[];
   readonly #polls: readonly Look[];
-  /** The answers of searches that it may believe. */
-  readonly #probes: readonly Look[];
+  /** The answers of searches that it may believe, and those that searches follow. */
+  readonly #sought: readonly Look[];
   readonly #end: number;
   readonly #past: Past;
   /** Answers without a row of a service that has some, as it was asked from before the pair's creation on. */
@@ -95,7 +95,8 @@ class Comparison {
     const session = sessionOf(log, stay);
     // Whether there is anything in a range says nothing of a candle.
     const all = context.looksAt(feed);
-    this.#probes = all.filter((look) => isProbe(look) && look.received >= stay.joined - BELIEVED);
+    const isOwn = (look: Look) => look.order > session && look.received >= stay.joined - BELIEVED;
+    this.#sought = all.filter((look) => (isProbe(look) || !look.isHistory) && isOwn(look));
     const own = all.filter((look) => !isProbe(look));
     this.#polls = own.filter((look) => !look.isHistory && look.order > session);
     this.#looks =
@@ -200,7 +201,7 @@ class Comparison {
     };
     const looks = this.#looks.filter(({ received }) => received <= at);
     const polls = this.#polls.filter(({ received }) => received <= at);
-    const probes = this.#probes.filter(({ received }) => received <= at);
+    const sought = this.#sought.filter(({ received }) => received <= at);
     // Of two replicas the one that lags may have answered last: which of them is right nobody can know.
     const truths = [...after, ...(this.#log.plan.world.replicas === undefined ? [] : polls.slice(-4))].map(
       ({ asOf }) => candlesAt(this.#log, series, { from, to: intervals.end(running), at: asOf }),
@@ -241,7 +242,7 @@ class Comparison {
       );
       if (own?.status === "open" && passed !== undefined && isUnreadable(passed, timestamp)) continue;
       const wasShown = looks.some(({ rows }) => rows.has(timestamp));
-      if (has === undefined && !wasShown && isPassedOver(probes, timestamp)) continue;
+      if (has === undefined && !wasShown && isPassedOver(sought, timestamp)) continue;
       if (isKnown) {
         if (mayChange) doubted = Math.min(doubted, timestamp);
         continue;
@@ -406,7 +407,9 @@ class Comparison {
       const isWhole = (look: Look) =>
         [...look.rows.keys()].some((other) => other < timestamp) &&
         this.#finalsLacked(look, known).every((other) =>
-          since.some((one) => look.answeredAt - one.answeredAt >= APART && lacksOlder(one, [other], timestamp)),
+          since.some(
+            (one) => look.answeredAt - one.answeredAt >= APART && lacksOlder(one, [other], timestamp),
+          ),
         );
       if (this.#isNewestEnd(timestamp, since)) return true;
       const absent = apart(since);
@@ -417,7 +420,10 @@ class Comparison {
 
   #finalsLacked(look: Look, known: ReadonlyMap<number, Held>): readonly number[] {
     return [...known]
-      .filter(([timestamp, { status }]) => status === "final" && lacksOlder(look, [timestamp], Number.POSITIVE_INFINITY))
+      .filter(
+        ([timestamp, { status }]) =>
+          status === "final" && lacksOlder(look, [timestamp], Number.POSITIVE_INFINITY),
+      )
       .map(([timestamp]) => timestamp);
   }
 

@@ -1,5 +1,6 @@
 import type { Candle } from "../../../src/index.js";
 import type { Intervals } from "../calendar.js";
+import { isProbe } from "../economy/answers.js";
 import { asksFor, covers, isSameCandle, isUnreadable, type Look, lacksOlder } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 
@@ -57,16 +58,15 @@ export function proofsAmong(polls: readonly Look[], isGood: (look: Look) => bool
 }
 
 /**
- * Whether a search for a pair's beginning has passed over an interval, which is believed: two of its questions, answered apart, have
- * shown nothing from there on, and one that starts later has shown something.
+ * Whether a search for a pair's beginning has passed over an interval, which is believed: two answers, one of them the search's,
+ * have shown nothing from there on, none has shown anything, and one of the search has from later on.
  */
-export function isPassedOver(probes: readonly Look[], timestamp: number): boolean {
+export function isPassedOver(answers: readonly Look[], timestamp: number): boolean {
   const isSilent = ({ rows, broken, hasUnidentifiedRow }: Look) =>
     rows.size + broken.size === 0 && !hasUnidentifiedRow;
-  const about = probes.filter((look) => covers(look, timestamp));
-  const instants = about.map(({ answeredAt }) => answeredAt);
-  const isFound = probes.some((look) => look.asked.from > timestamp && look.rows.size > 0);
-  return isFound && about.every(isSilent) && Math.max(...instants) - Math.min(...instants) >= APART;
+  const about = answers.filter((look) => covers(look, timestamp));
+  const isFound = answers.some((look) => isProbe(look) && look.asked.from > timestamp && look.rows.size > 0);
+  return isFound && about.length > 1 && about.some(isProbe) && about.every(isSilent);
 }
 
 /** What of an interval can have been known for good. */
