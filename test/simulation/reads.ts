@@ -330,6 +330,11 @@ export function isSaidAbsent(
   return false;
 }
 
+/** Whether a request asks only whether there is anything in its range. */
+export function isProbe({ url }: Pick<Exchange, "url">): boolean {
+  return /[?&]limit=2(&|$)/.test(url);
+}
+
 /** Whether one candle alone is asked about. */
 export function isAboutOne({ from, to }: Asked, intervals: Intervals): boolean {
   return to <= intervals.shift(intervals.start(from), 2);

@@ -2,18 +2,13 @@ import type { ContractError } from "../../../src/index.js";
 import type { Intervals } from "../calendar.js";
 import { type Exchange, hasFalseDate } from "../exchanges.js";
 import { APART } from "../monitors/evidence.js";
-import { askedBy, type Read, readBody } from "../reads.js";
+import { askedBy, isProbe, type Read, readBody } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 
 /** What one slot, or one read, may ask for again because of a doubt. */
 export const MOST_AGAIN = 2;
 /** Beyond what an answer's `Date` and its way here can hide, ms. */
 const FAR = 2_000;
-
-/** Whether a request asks only whether there is anything in its range. */
-export function isProbe({ url }: Pick<Exchange, "url">): boolean {
-  return /[?&]limit=2(&|$)/.test(url);
-}
 
 /** An answer that the client took, and what it asked for; `undefined` for all others. */
 export function readOf(exchange: Exchange): Read | undefined {

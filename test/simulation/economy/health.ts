@@ -1,8 +1,8 @@
 import type { FeedPlan } from "../plan.js";
-import { seriesNameOf } from "../reads.js";
+import { isProbe, seriesNameOf } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import { serviceClockOf } from "../service-time.js";
-import { followsAtOnce, isProbe, readOf, Shown } from "./answers.js";
+import { followsAtOnce, readOf, Shown } from "./answers.js";
 import { requestsOf } from "./asked.js";
 import { LEARNING } from "./polls.js";
 import { driftsIn, isWithin, slotsWithin, spansOf } from "./spans.js";

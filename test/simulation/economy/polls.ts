@@ -1,7 +1,7 @@
 import { type Intervals, intervalsOf } from "../calendar.js";
 import { type Exchange, hasFalseDate } from "../exchanges.js";
 import type { FeedPlan } from "../plan.js";
-import { type Read, seriesNameOf } from "../reads.js";
+import { isProbe, type Read, seriesNameOf } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { serviceClockOf } from "../service-time.js";
 import { candlesAt } from "../truth.js";
@@ -12,7 +12,6 @@ import {
   isCutShort,
   isDoubtful,
   isOutdated,
-  isProbe,
   leadsNowhere,
   leavesClosingOpen,
   MOST_AGAIN,

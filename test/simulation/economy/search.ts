@@ -1,8 +1,8 @@
 import type { Intervals } from "../calendar.js";
 import type { Span } from "../coverage.js";
-import type { Read } from "../reads.js";
+import { isProbe, type Read } from "../reads.js";
 import type { RunLog } from "../run-log.js";
-import { isProbe, type Shown } from "./answers.js";
+import type { Shown } from "./answers.js";
 
 /** A beginning that no report tells is found by so many asks a halving of the range, and confirmed by so many. */
 const UNTOLD = { halving: 2, confirmed: 12 };

@@ -2,14 +2,13 @@ import type { Series, Timeframe, WeekStart } from "../../../src/index.js";
 import { type Intervals, intervalsOf } from "../calendar.js";
 import type { Span } from "../coverage.js";
 import type { Exchange } from "../exchanges.js";
-import { askedBy, type Read, seriesNameOf } from "../reads.js";
+import { askedBy, isProbe, type Read, seriesNameOf } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
 import type { Account } from "./allowed.js";
 import {
   followsAtOnce,
   isDoubtful,
-  isProbe,
   leadsNowhere,
   MOST_AGAIN,
   readOf,

@@ -1,8 +1,7 @@
 import type { Candle, CandleEvent } from "../../../src/index.js";
 import { type Intervals, intervalsOf } from "../calendar.js";
-import { isProbe } from "../economy/answers.js";
 import type { FeedPlan, WatcherPlan } from "../plan.js";
-import { askedBy, asksFor, covers, isUnreadable, type Look, lacksOlder } from "../reads.js";
+import { askedBy, asksFor, covers, isProbe, isUnreadable, type Look, lacksOlder } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { candlesAt, isTrue } from "../truth.js";
 import { endOf, Past, SETTLES } from "./convergence-past.js";

@@ -1,7 +1,15 @@
 import { type Intervals, intervalsOf } from "../calendar.js";
-import { isProbe } from "../economy/answers.js";
 import type { FeedPlan } from "../plan.js";
-import { type Asked, askedBy, asksFor, covers, isUnreadable, type Look, lacksOlder } from "../reads.js";
+import {
+  type Asked,
+  askedBy,
+  asksFor,
+  covers,
+  isProbe,
+  isUnreadable,
+  type Look,
+  lacksOlder,
+} from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import { NEWEST_END } from "./evidence.js";
 import { describe } from "./lives.js";

@@ -1,7 +1,6 @@
 import type { Candle } from "../../../src/index.js";
 import type { Intervals } from "../calendar.js";
-import { isProbe } from "../economy/answers.js";
-import { asksFor, covers, isSameCandle, isUnreadable, type Look, lacksOlder } from "../reads.js";
+import { asksFor, covers, isProbe, isSameCandle, isUnreadable, type Look, lacksOlder } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 
 /** Two answers are two only if the service made them so far apart, ms. */

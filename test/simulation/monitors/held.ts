@@ -1,7 +1,6 @@
 import { intervalsOf } from "../calendar.js";
-import { isProbe } from "../economy/answers.js";
 import type { FeedPlan } from "../plan.js";
-import { askedBy, covers, type Look, seriesNameOf } from "../reads.js";
+import { askedBy, covers, isProbe, type Look, seriesNameOf } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
 import type { Context } from "./monitor.js";

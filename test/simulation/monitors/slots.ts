@@ -1,8 +1,7 @@
 import { intervalsOf } from "../calendar.js";
-import { isProbe } from "../economy/answers.js";
 import { driftsIn, slotsWithin, spansOf } from "../economy/spans.js";
 import type { FeedPlan } from "../plan.js";
-import { covers, type Look, lacksOlder } from "../reads.js";
+import { covers, isProbe, type Look, lacksOlder } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import { serviceClockOf } from "../service-time.js";
 import { affordsPolls, recoveryOf, roundTrip } from "./health.js";

@@ -1,11 +1,10 @@
 import { type Intervals, intervalsOf } from "../calendar.js";
 import { type Span, spansWithin, withSpan } from "../coverage.js";
 import type { Held, StoreCall, StoreLog } from "../disk.js";
-import { isProbe } from "../economy/answers.js";
 import { coveredAt } from "../economy/covered.js";
 import { isWithin, spansOf } from "../economy/spans.js";
 import type { Exchange } from "../exchanges.js";
-import { askedBy, covers, isAboutOne, type Look } from "../reads.js";
+import { askedBy, covers, isAboutOne, isProbe, type Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { isAnotherAnswer } from "./deletion.js";
 import type { Context, Monitor } from "./monitor.js";
