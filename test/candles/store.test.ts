@@ -258,6 +258,21 @@ describe("watchCandles with a store", () => {
     expect(Math.min(...starts)).toBeGreaterThan(stored.to - 3 * MINUTE);
   });
 
+  it("asks for nothing that an answer has shown to one who wanted fewer candles", async () => {
+    const store = memoryStore();
+    const fill = (world: World) => {
+      for (let time = START - DAY; time < START - 5 * HOUR; time += MINUTE) world.swap(time, 1);
+    };
+    const few = await watched(begin(store, START, fill), { since: { candles: 50 } }, 20_000);
+    expect(few.candles).toHaveLength(50);
+    const again = begin(store, START + MINUTE, fill);
+    const { candles } = await watched(again, { since: { candles: 600 } }, 20_000);
+    expect(candles).toHaveLength(600);
+    const starts = again.candleRequests().map(({ url }) => Number(url.searchParams.get("fromDate")) * 1_000);
+    // An answer has to show the newest stored candle.
+    expect(Math.min(...starts)).toBeGreaterThan(START - 5 * HOUR - 3 * MINUTE);
+  });
+
   it("ends where nothing lies between what is stored and the pair's creation", async () => {
     const store = memoryStore();
     const to = at("11:57:00");

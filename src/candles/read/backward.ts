@@ -45,13 +45,13 @@ export interface BackwardWalk {
 export interface PastReader {
   /** All of a range, ascending, part by part. */
   parts(query: ForwardOptions, options: ReadOptions): AsyncGenerator<FinalPart>;
-  /** The newest candles before an instant, in ascending parts. */
+  /** The newest candles before an instant, in ascending parts: as many as are wanted, and what else their answers have shown. */
   newest(query: BackwardOptions, options: ReadOptions): Promise<readonly FinalPart[]>;
 }
 
 /**
- * Reads a series back until `count` candles are found, or it begins. The parts ascend, and the first one begins at the
- * first of these candles. Each answer has to show the first candle of the part after it. The silence before the series
+ * Reads a series back until `count` candles are found, or it begins. The parts ascend, and the first one begins at a
+ * candle. Each answer has to show the first candle of the part after it. The silence before the series
  * counts once a second answer, made apart, has shown it.
  */
 export async function readBackward(
@@ -138,10 +138,8 @@ export async function readBackward(
     const { at: observedAt, epoch, hasUnplaced } = page;
     const common = { unreadable: new Set(page.broken), hasUnplaced, observedAt, epoch };
     if (inRange.length > 0) {
-      const candles = inRange.slice(-missing);
-      const first = candles.length < inRange.length ? candles[0]!.timestamp : start;
-      parts.unshift({ from: first, to, candles, ...common });
-      walk.book = emptyBook(first, anchorsOf());
+      parts.unshift({ from: start, to, candles: inRange, ...common });
+      walk.book = emptyBook(start, anchorsOf());
       stale = 0;
       walk.stride = strideToFind(stride, page, stillWanted(query, parts, intervals));
       silentAt = undefined;

@@ -25,3 +25,18 @@ export function stillWanted(
   if (frames === undefined) return parts.reduce((left, { candles }) => left - candles.length, count);
   return (count - wholeFrames(frames, parts).length) * mostIn(frames, intervals);
 }
+
+/** Of ascending parts those that hold the newest candles, so many of them; the first one begins at the first of these. */
+export function newestOf(parts: readonly FinalPart[], count: number): readonly FinalPart[] {
+  const kept: FinalPart[] = [];
+  let missing = count;
+  for (const part of [...parts].reverse()) {
+    if (missing <= 0) break;
+    const candles = part.candles.slice(-missing);
+    missing -= candles.length;
+    kept.unshift(
+      candles.length < part.candles.length ? { ...part, from: candles[0]!.timestamp, candles } : part,
+    );
+  }
+  return kept;
+}

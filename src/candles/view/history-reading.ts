@@ -16,6 +16,7 @@ import type { CandleWatch } from "../options.js";
 import type { Losses } from "../read/asking.js";
 import type { BackwardWalk, PastReader } from "../read/backward.js";
 import type { CandleBook } from "../read/book.js";
+import { newestOf } from "../read/counted.js";
 import { reportDropped } from "../read/dropped.js";
 import type { FinalPart } from "../read/forward.js";
 import type { ReadOptions } from "../read/pages.js";
@@ -149,7 +150,7 @@ export class HistoryReading {
     };
     if (this.#count > 0 && reached === undefined) {
       const query = { ...common, count: this.#count, until: () => this.#until, walk };
-      yield* await past.newest(query, options);
+      yield* newestOf(await past.newest(query, options), query.count);
       return;
     }
     const newest = reached?.candles.at(-1);

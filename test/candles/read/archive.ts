@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import { type BackwardWalk, readBackward } from "../../../src/candles/read/backward.js";
+import { newestOf } from "../../../src/candles/read/counted.js";
 import { type FinalPart, readForward } from "../../../src/candles/read/forward.js";
 import { ForwardWalk } from "../../../src/candles/read/forward-walk.js";
 import { SeriesPages } from "../../../src/candles/read/pages.js";
@@ -182,14 +183,10 @@ export function archive(habits: Habits, now = NOW) {
       options,
       walk,
     );
-  const backward = (count: number, until: number, walk: BackwardWalk = { parts: [] }) =>
-    readBackward(
-      core as ClientCore,
-      newPages(),
-      rules,
-      { count, until: () => until, walk, onDropped },
-      options,
-    );
+  const backward = async (count: number, until: number, walk: BackwardWalk = { parts: [] }) => {
+    const query = { count, until: () => until, walk, onDropped };
+    return newestOf(await readBackward(core as ClientCore, newPages(), rules, query, options), count);
+  };
   const wait = (ms: number) => clock.advanceBy(ms);
   const newWalk = () => new ForwardWalk(newPages(), rules);
   const took = () => clock.now() - now;
