@@ -121,8 +121,10 @@ export function wasAnswered(
    * Nobody knows what a process before has seen.
    */
   const wasShown = (look: Look) => {
-    const before = looks.filter(({ order, isHistory, rows }) => {
-      return order > 0 && order < look.order && rows.has(timestamp) && (!look.isHistory || isHistory);
+    // What lies in the margin of a history it does not take.
+    const before = looks.filter((other) => {
+      const isTaken = other.isHistory ? asksFor(other, timestamp, intervals) : !look.isHistory;
+      return other.order > 0 && other.order < look.order && other.rows.has(timestamp) && isTaken;
     });
     return (
       before.length > 0 ||
