@@ -684,6 +684,7 @@ describe("evidence", () => {
     expect(absent([poll(12, { rows: shown(0, 3, 4, 5, 6, 7) }), past], 3)).toBe(true);
     expect(absent([poll(12, { rows: shown(0, 3, 4, 5, 6, 7), isHistory }), past], 3)).toBe(false);
     expect(absent([poll(9, { faults }), past], 3)).toBe(true);
+    expect(absent([poll(9, { order: 0 }), past], 3)).toBe(true);
     // It does not take what lies in the margin of its range.
     const shownFrom = (minute: number) => poll(9, { isHistory, asked: { ...past.asked, from: at(minute) } });
     expect(absent([shownFrom(2), past], 3)).toBe(false);

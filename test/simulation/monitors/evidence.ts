@@ -199,7 +199,10 @@ export function lackAt(
   };
 }
 
-/** Whether good polls before an answer have shown a candle for good, and fewer newer ones than an answer has to show. */
+/**
+ * Whether good polls of the same process, before an answer, have shown a candle for good, and fewer newer ones than an answer has
+ * to show.
+ */
 function isAnchor(
   looks: readonly Look[],
   timestamp: number,
@@ -208,7 +211,7 @@ function isAnchor(
 ): boolean {
   const finals = new Set<number>();
   for (const look of looks) {
-    if (look.isHistory || look.order >= order || !isGood(look)) continue;
+    if (look.isHistory || look.order <= 0 || look.order >= order || !isGood(look)) continue;
     for (const shown of look.rows.keys())
       if (shown >= timestamp && look.answeredAt + tolerance >= leaves(shown)) finals.add(shown);
   }
