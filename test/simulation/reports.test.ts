@@ -15,13 +15,14 @@ const row = (walletAddress: string, hashes: readonly string[], second = 0) => ({
 
 /** Answers as the client tells of them: when the service made each, its rows, and what went wrong with it. */
 function reports(
-  ...answers: readonly { at: number; rows: readonly unknown[]; faults?: string[] }[]
+  ...answers: readonly { at: number; rows: readonly unknown[]; faults?: string[]; took?: number }[]
 ): Report[] {
-  const told = answers.map(({ at, rows, faults = [] }, id) => ({
+  const told = answers.map(({ at, rows, faults = [], took = 0 }, id) => ({
     id,
     url: URL,
     priority: "refresh",
     answeredAt: at,
+    sent: at + 10 - took,
     received: at + 10,
     faults,
     body: JSON.stringify({ result: rows }),
@@ -40,9 +41,15 @@ describe("a wallet is gone", () => {
   it("after two answers without it that were made a second apart, and not sooner", () => {
     const without = (at: number) => ({ at, rows: [row("bob", ["b"], 1)] });
     expect(isGone(reports(there, without(5_000)), ann)).toBe(false);
-    expect(isGone(reports(there, without(5_000), without(5_999)), ann)).toBe(false);
+    expect(isGone(reports(there, without(5_000), without(5_989)), ann)).toBe(false);
     expect(isGone(reports(there, without(5_000), without(6_000)), ann)).toBe(true);
     expect(isGone(reports(there, without(5_000), there, without(9_000)), ann)).toBe(false);
+    // What the way of the first may hide of that second, up to a half, and for sure nothing of it.
+    const slow = (took: number) => ({ ...without(5_000), took });
+    const gone = (took: number, at: number, isInARow = false) =>
+      isGone(reports(there, slow(took), without(at)), ann, { isInARow });
+    expect([gone(300, 5_689), gone(300, 5_690), gone(300, 5_999, true)]).toEqual([false, true, false]);
+    expect([gone(2_000, 5_494), gone(2_000, 5_495)]).toEqual([false, true]);
   });
 
   it("not by copies of one answer, whether or not a cache tells how old it is", () => {

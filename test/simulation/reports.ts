@@ -1,6 +1,6 @@
 import type { SniperTotal, SniperTransaction } from "../../src/index.js";
 import { type Exchange, hasFalseDate } from "./exchanges.js";
-import { APART, NEWEST_END } from "./monitors/evidence.js";
+import { APART, isAnotherAnswer, NEWEST_END, ROUNDED } from "./monitors/evidence.js";
 import { askedBy, asNumber } from "./reads.js";
 import type { RunLog } from "./run-log.js";
 
@@ -161,14 +161,11 @@ export function wordOf({ wallets, broken, isVague }: Report, subject: Subject): 
   return "lacking";
 }
 
-/** Instants of answers are told by `Date`s and round trips: what was not shown for so much less may count, ms. */
-const ROUNDED = 10;
-
 /**
  * Whether reports say that what was there is gone: since the last one that showed it, two lack it that the service has
- * made a second apart, or `apart`; where the later one shows no transaction that is newer, it may come from a machine that lags,
- * and nothing has shown it for five seconds. `isInARow`: for sure, as none of those in between says nothing of it, as one that
- * lies about its time does.
+ * made a second apart, as far as the way of the first tells that, or `apart`; where the later one shows no transaction that is
+ * newer, it may come from a machine that lags, and nothing has shown it for five seconds. `isInARow`: for sure, as none of those
+ * in between says nothing of it, as one that lies about its time does.
  */
 export function isGone(
   reports: readonly Report[],
@@ -183,14 +180,18 @@ export function isGone(
     if (word === "lacking" && !(isInARow && hasFalseDate(report.exchange))) lacking.push(report);
     else if (word === "shown" || isInARow) lacking = [];
   }
-  const first = Math.min(...lacking.map(({ madeAt }) => madeAt));
+  const first = lacking.reduce((a, b) => (b.madeAt < a.madeAt ? b : a), lacking[0]!);
+  const isTwo = (report: Report) =>
+    isInARow
+      ? report.madeAt - first.madeAt >= apart
+      : isAnotherAnswer(first, report, first.received - first.exchange.sent);
   const made = shown === undefined ? Number.NEGATIVE_INFINITY : madeOf(shown, subject);
   return lacking.some((report) => {
-    if (report.madeAt - first < apart) return false;
+    if (!isTwo(report)) return false;
     if (made < newestOf(report)) return true;
     return isInARow
-      ? report.madeAt - first >= NEWEST_END + apart
-      : report.madeAt - (shown?.madeAt ?? first) >= NEWEST_END - ROUNDED;
+      ? report.madeAt - first.madeAt >= NEWEST_END + apart
+      : report.madeAt - (shown ?? first).madeAt >= NEWEST_END - ROUNDED;
   });
 }
 

@@ -11,7 +11,7 @@ import {
   lacksOlder,
 } from "../reads.js";
 import type { RunLog } from "../run-log.js";
-import { NEWEST_END } from "./evidence.js";
+import { isAnotherAnswer, NEWEST_END, ROUNDED } from "./evidence.js";
 import { describe } from "./lives.js";
 import type { Context, Monitor } from "./monitor.js";
 
@@ -20,10 +20,6 @@ const CLOCK_ERROR = 1_200;
 /** Within this time, in ms, what is in doubt is asked for again. */
 const SECOND_LOOK = 1_050 + CLOCK_ERROR;
 
-/** What both instants are rounded by, between which time is told, ms. */
-const ROUNDED = 10;
-/** Two answers are two if the service made them so long apart, ms. */
-const APART = 1_000 - ROUNDED;
 /** An answer of a doubtful time, and those after it for so long, ms, may be left out by whoever asks for the time first. */
 const DOUBTED_FOR = 5_000;
 
@@ -88,18 +84,6 @@ function isPassedOver(look: Look, looks: readonly Look[]): boolean {
     ({ isTimeDoubtful, received, order }) =>
       isTimeDoubtful && order <= look.order && look.received - received <= DOUBTED_FOR,
   );
-}
-
-/** A copy is no other answer, however long its way was, ms. */
-const MOST_UNTOLD = APART / 2;
-
-/** Whether the service made an answer a second after another one, or before it; `untold`: of the time of the first, ms. */
-export function isAnotherAnswer(
-  before: Pick<Look, "madeAt">,
-  last: Pick<Look, "madeAt">,
-  untold = 0,
-): boolean {
-  return Math.abs(last.madeAt - before.madeAt) >= APART - Math.min(untold, MOST_UNTOLD);
 }
 
 /** Whether an answer lacks the newest of what another one showed, and nothing else; without a row it lacks more than that. */

@@ -56,6 +56,20 @@ export function proofsAmong(polls: readonly Look[], isGood: (look: Look) => bool
   return proofs;
 }
 
+/** Instants of answers are told by `Date`s and round trips: what was not shown for so much less may count, ms. */
+export const ROUNDED = 10;
+/** A copy is no other answer, however long its way was, ms. */
+const MOST_UNTOLD = (APART - ROUNDED) / 2;
+
+/** Whether the service made an answer a second after another one, or before it; `untold`: of the time of the first, ms. */
+export function isAnotherAnswer(
+  before: Pick<Look, "madeAt">,
+  last: Pick<Look, "madeAt">,
+  untold = 0,
+): boolean {
+  return Math.abs(last.madeAt - before.madeAt) >= APART - ROUNDED - Math.min(untold, MOST_UNTOLD);
+}
+
 /**
  * Whether a search for a pair's beginning has passed over an interval, which is believed: two answers, one of them the search's,
  * have shown nothing from there on, none has shown anything, and one of the search has from later on.

@@ -6,8 +6,15 @@ import type { FeedPlan } from "../plan.js";
 import { askedBy, asksFor, covers, isUnreadable, type Look } from "../reads.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
 import { candlesAt } from "../truth.js";
-import { isAnotherAnswer } from "./deletion.js";
-import { APART, BESIDE, hiddenAgeOf, lackAt, lacksNewestEnd, NEWEST_END } from "./evidence.js";
+import {
+  APART,
+  BESIDE,
+  hiddenAgeOf,
+  isAnotherAnswer,
+  lackAt,
+  lacksNewestEnd,
+  NEWEST_END,
+} from "./evidence.js";
 import { affordsPolls, recoveryOf, roundTrip } from "./health.js";
 import { foundAt, pauseAfter, pollKeyOf, waits } from "./missing.js";
 import type { Context, Monitor } from "./monitor.js";

@@ -6,7 +6,7 @@ import { isWithin, spansOf } from "../economy/spans.js";
 import type { Exchange } from "../exchanges.js";
 import { askedBy, covers, isAboutOne, isProbe, type Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
-import { isAnotherAnswer } from "./deletion.js";
+import { isAnotherAnswer } from "./evidence.js";
 import type { Context, Monitor } from "./monitor.js";
 import { flawOf, Shelf } from "./stored-candles.js";
 
