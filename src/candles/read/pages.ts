@@ -36,8 +36,8 @@ export interface Wanted {
    */
   readonly mostCandles?: number;
   /**
-   * How many answers in a row left something open: every other one is asked for one row less, as a cache answers the same with
-   * the same.
+   * How many answers in a row left something open: each is asked for one row more or, of a long range, every other one for one
+   * less, as a cache answers the same with the same.
    */
   readonly stale?: number;
   /** Up to where the series is searched for where the range shows nothing; default: its end. */
@@ -135,7 +135,7 @@ export class SeriesPages {
         // A request may wait for the rate limit until its range has no end in the present any more.
         if (cursor === undefined && endAt !== undefined) asking = Math.max(asking, endAt(now));
         // One more as its end may be counted in, and one as a full page may promise a next one.
-        const limit = Math.min(MAX_LIMIT, intervals.count(start, end()) + 2) - (stale % 2);
+        const limit = Math.min(MAX_LIMIT - (stale % 2), intervals.count(start, end()) + 2 + stale);
         return ohlcvRoute({ ...this.#series, from: start, to: end(), limit, cursor });
       },
       priority,

@@ -127,6 +127,11 @@ describe("the newest candles of a series", () => {
     const { got, asked } = await lastOf(habits, 2_000, minute(5_000));
     expect(got).toEqual(run(3_000, 2_000));
     expect(asked.pages).toBe(4);
+    // The third time, too: by the first words the first answer would come again.
+    const twice = { ...habits, lacking: new Map([...lacking, [2, [minute(3_400)]]]) };
+    const again = await lastOf(twice, 2_000, minute(5_000));
+    expect(again.got).toEqual(run(3_000, 2_000));
+    expect(again.asked.pages).toBe(5);
   });
 
   it("are those that any answer has shown, though the reading has failed since", async () => {
