@@ -31,8 +31,11 @@ async function measured(
   options: WatchOptions,
   interferenceOf: (world: World) => Interference,
   minutes = 6,
+  hasDate = true,
 ): Promise<Figures> {
-  const world = new World({ start: at("12:00:10.3") - OFFSET, offset: OFFSET, hasDate: true });
+  // Without a Date the machine's own clock has to do.
+  const offset = hasDate ? OFFSET : 0;
+  const world = new World({ start: at("12:00:10.3") - offset, offset, hasDate });
   const length = LENGTH[timeframe];
   world.swapsEvery(length / 2, at("11:59:00"), at("14:00:00"));
   world.interfere = interferenceOf(world);
@@ -40,7 +43,7 @@ async function measured(
   const lates: number[] = [];
   watchCandles(world.client, { ...MINUTES, timeframe, ...options }).subscribe(
     ({ status, candle }: CandleEvent) => {
-      if (status === "closed") lates.push(world.clock.now() + OFFSET - candle.timestamp - length - settle);
+      if (status === "closed") lates.push(world.clock.now() + offset - candle.timestamp - length - settle);
     },
   );
   await world.clock.advanceBy(120_000);
@@ -180,6 +183,14 @@ describe.each([3_000, 20_000])("a cache that keeps answers for %i ms", (keeps) =
     expect(jumps).toBe(0);
     // A poll every 5 s, and one for the closing.
     expect(requests / lates.length).toBeLessThanOrEqual(13.5);
+    expect(Math.min(...lates)).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...lates)).toBeLessThanOrEqual(500);
+  });
+
+  it.each([true, false])("gives no close what it has given a poll just before: Dates %s", async (hasDate) => {
+    const options = { every: 2_700, settle: 3_000 };
+    const { requests, lates } = await measured("1min", options, cache(true), 30, hasDate);
+    expect(requests / lates.length).toBeLessThanOrEqual(23.05);
     expect(Math.min(...lates)).toBeGreaterThanOrEqual(0);
     expect(Math.max(...lates)).toBeLessThanOrEqual(500);
   });

@@ -140,7 +140,7 @@ class LiveCandles {
   }
 
   /** What to ask for: all up to the present. */
-  #wanted(book: CandleBook, { at, asks }: AskOptions): Omit<Wanted, "mostCandles"> {
+  #wanted(book: CandleBook, { at, asks, priority }: AskOptions): Omit<Wanted, "mostCandles"> {
     const { intervals } = this.#rules;
     const from = this.#recorder?.readsFrom(book.finalUntil) ?? book.finalUntil;
     const present = intervals.end(Math.max(serviceNow(this.#core), book.finalUntil));
@@ -157,7 +157,8 @@ class LiveCandles {
     // A cache answers the same question with the same answer. So a slot asks for a second one in other words, and for a third one
     // in these again: by the first words that might be older than the second. What may confirm a silence is asked for in other
     // words at once, and in the first ones once these have not.
-    const stale = Number(book.silence === undefined ? asks > 0 : asks < 2);
+    // A closing asks in its own words: a poll just before it has filled the cache with what had not closed.
+    const stale = Number(book.silence === undefined ? asks > 0 : asks < 2) + (priority === "close" ? 2 : 0);
     return { from, to: present, anchors, shown, endAt, stale };
   }
 
