@@ -120,7 +120,7 @@ export class Comparison {
   }
 
   #missedSince(entry: CandleEntry) {
-    return { ...entry, missedAt: Math.min(entry.missedAt ?? this.#page.at, this.#page.at) };
+    return { ...entry, missedAt: entry.missedAt ?? this.#page.at };
   }
 
   /** A row that cannot be read still proves that there is a candle. */

@@ -152,7 +152,7 @@ function anchorsLacking(
 ): ReadonlyMap<number, number> {
   if (lacking.size === 0) return NONE_LACKING;
   const own = dueBy(anchors, at).filter((anchor) => lacking.has(anchor));
-  return new Map(own.map((anchor) => [anchor, Math.min(before.get(anchor) ?? at, at)]));
+  return new Map(own.map((anchor) => [anchor, before.get(anchor) ?? at]));
 }
 
 const NONE_GONE: ReadonlySet<number> = new Set();

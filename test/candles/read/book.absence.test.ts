@@ -24,13 +24,14 @@ describe("absence", () => {
     expect(seen.see(5, 32, { 3: 1, 5: 1 })).toEqual(["removed 4=1 closed r1"]);
   });
 
-  it("counts from the older of two answers, whichever comes first", () => {
+  it("counts from the first answer that lacks it: when a cache made an older one is known to a second", () => {
     const { see } = observe();
     see(5, 30, { 4: 1, 5: 1 });
     see(5, 40, { 5: 1 });
     // A cache gives an older answer.
     expect(see(5, 39.5, { 5: 1 })).toEqual([]);
-    expect(see(5, 40.5, { 5: 1 })).toEqual(["removed 4=1 closed r1"]);
+    expect(see(5, 40.5, { 5: 1 })).toEqual([]);
+    expect(see(5, 41, { 5: 1 })).toEqual(["removed 4=1 closed r1"]);
   });
 
   it("is forgotten when the candle is back", () => {
