@@ -17,6 +17,8 @@ interface Answer {
   /** ms after the start. */
   readonly at: number;
   readonly minutes: readonly number[];
+  /** The minutes whose rows cannot be read. */
+  readonly broken?: readonly number[];
   /** When the service made it, where that was before. */
   readonly madeAt?: number;
   readonly isTimeDoubtful?: boolean;
@@ -31,7 +33,10 @@ interface Answer {
 /** What breaks the promise where a candle is told as removed with the last of some answers. */
 async function breachesOf(answers: readonly Answer[]): Promise<string[]> {
   const looks = answers.map(
-    ({ at, minutes, madeAt = at, isTimeDoubtful = false, end = 10, limit = 15, took = 0 }, order) =>
+    (
+      { at, minutes, broken = [], madeAt = at, isTimeDoubtful = false, end = 10, limit = 15, took = 0 },
+      order,
+    ) =>
       ({
         url: `http://service/ohlcv?limit=${limit}`,
         asked: { from: START, to: START + end * MINUTE },
@@ -42,7 +47,7 @@ async function breachesOf(answers: readonly Answer[]): Promise<string[]> {
         received: START + at,
         order: order + 1,
         rows: new Map(minutes.map((minute) => [START + minute * MINUTE, []])),
-        broken: new Set(),
+        broken: new Set(broken.map((minute) => START + minute * MINUTE)),
         hasUnidentifiedRow: false,
         isTimeDoubtful,
       }) as unknown as Look,
@@ -121,6 +126,9 @@ it("wants the newest candle missed for an interval less a second before it goes,
     "goes at the newest end, not shown for 10000 ms",
   ]);
   expect(await breachesOf([newest, lacking, { ...lacking, at: 359_000 }])).toEqual([]);
+  // A row that cannot be read follows it, too.
+  const followed = { at: 310_000, minutes: [2], broken: [LATER] };
+  expect(await breachesOf([newest, lacking, followed])).toEqual([]);
   // What is lacking before it as well is no matter of time.
   expect(
     await breachesOf([{ ...newest, minutes: [1, 2, LOST] }, lacking, { ...lacking, at: 310_000 }]),

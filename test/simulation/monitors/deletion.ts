@@ -88,9 +88,11 @@ function isPassedOver(look: Look, looks: readonly Look[]): boolean {
 
 /** Whether an answer lacks the newest of what another one showed, and nothing else; without a row it lacks more than that. */
 function isNewestEnd(timestamp: number, shown: Look, last: Look): boolean {
-  const newest = Math.max(Number.NEGATIVE_INFINITY, ...last.rows.keys());
+  // A row that cannot be read follows as well.
+  const newest = Math.max(Number.NEGATIVE_INFINITY, ...last.rows.keys(), ...last.broken);
   const isWhole =
-    last.rows.size > 0 || ![...shown.rows.keys()].some((other) => other < timestamp && covers(last, other));
+    newest > Number.NEGATIVE_INFINITY ||
+    ![...shown.rows.keys()].some((other) => other < timestamp && covers(last, other));
   return isWhole && timestamp > newest && !lacksOlder(last, shown.rows.keys(), newest);
 }
 
