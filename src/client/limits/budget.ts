@@ -2,7 +2,6 @@ import type { SchedulerLike, Subscription } from "rxjs";
 import { onAbort } from "../../aborts.js";
 import { callAt } from "../timers.js";
 import {
-  type Allowance,
   allowancesOf,
   ended,
   entered,
@@ -57,7 +56,6 @@ export class Budget {
   #slow: SlowDown | undefined;
   /** Since when polls have waited without a break, not counting pauses; `Infinity` once that was told. */
   #busySince: number | undefined;
-  #allowances: readonly Allowance[] = [];
   #pausedUntil = -Infinity;
   #latest = -Infinity;
   #timer: Subscription | undefined;
@@ -72,7 +70,6 @@ export class Budget {
   ) {
     this.#scheduler = scheduler;
     this.#limit = limit;
-    this.#slowTo(undefined);
     this.#report = report;
     this.#overloaded = overloaded;
   }
@@ -118,12 +115,7 @@ export class Budget {
 
   /** Starts half as many in a window from now on, and then ever more: the service has refused a request. */
   slowDown(): void {
-    if (this.#limit !== undefined) this.#slowTo(slowed(this.#slow, this.#limit, this.#now()));
-  }
-
-  #slowTo(slow: SlowDown | undefined): void {
-    this.#slow = slow;
-    if (this.#limit !== undefined) this.#allowances = allowancesOf(this.#limit, slow);
+    if (this.#limit !== undefined) this.#slow = slowed(this.#slow, this.#limit, this.#now());
   }
 
   /** Whether nothing may start now because of a pause. */
@@ -188,8 +180,11 @@ export class Budget {
   }
 
   #opensAt(now: number): number {
-    const opens = this.#limit === undefined ? now : opensAt(this.#places, this.#allowances, now);
-    return Math.max(opens, this.#pausedUntil);
+    return Math.max(this.#limitOpensAt(now, this.#slow), this.#pausedUntil);
+  }
+
+  #limitOpensAt(now: number, slow?: SlowDown): number {
+    return this.#limit === undefined ? now : opensAt(this.#places, allowancesOf(this.#limit, slow), now);
   }
 
   #first(): Waiter | undefined {
@@ -211,9 +206,8 @@ export class Budget {
     if (now < this.#latest) {
       this.#places = setBack(this.#places, this.#latest - now);
       this.#pausedUntil -= this.#latest - now;
-      if (this.#slow !== undefined) {
-        this.#slowTo({ ...this.#slow, since: this.#slow.since - (this.#latest - now) });
-      }
+      if (this.#slow !== undefined)
+        this.#slow = { ...this.#slow, since: this.#slow.since - (this.#latest - now) };
     }
     this.#latest = now;
     return now;
@@ -230,8 +224,7 @@ export class Budget {
         this.serve();
       });
     }
-    const limited = this.#limit && opensAt(this.#places, allowancesOf(this.#limit, undefined), now);
-    const reason = instant > (limited ?? now) ? "too-many-requests" : "rate-limit";
+    const reason = instant > this.#limitOpensAt(now) ? "too-many-requests" : "rate-limit";
     this.#reportWait(isKnown ? instant : undefined, reason);
   }
 
