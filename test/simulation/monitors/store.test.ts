@@ -37,9 +37,9 @@ it("takes a stored candle for one in doubt once two answers that were made apart
 it("wants written what becomes final from the first candle on that a poll shows: there is no silence without one", () => {
   const series = { pairAddress: "pair", timeframe: "1min", currency: "usd" };
   const feed = { series, settle: 0, revisionWindow: 2, weekStart: "monday" };
-  const isMissed = (shownFrom: number) => {
+  const isMissed = (shownFrom: number, candle = 1) => {
     const looks = [1, 2, 7, 8, 8.3, 8.6, 9].map((minute) => {
-      const rows = new Map(minute < shownFrom ? [] : [[MINUTE, []]]);
+      const rows = new Map(minute < shownFrom ? [] : [[candle * MINUTE, []]]);
       const times = { answeredAt: minute * MINUTE, sent: minute * MINUTE, received: minute * MINUTE };
       return { ...times, rows, isHistory: false, hasUnidentifiedRow: false, broken: new Set() };
     });
@@ -61,6 +61,8 @@ it("wants written what becomes final from the first candle on that a poll shows:
   expect(isMissed(1)).toBe(true);
   expect(isMissed(7)).toBe(true);
   expect(isMissed(8)).toBe(false);
+  // Before the sixth minute all is final, and nothing shows.
+  expect([isMissed(1, 5), isMissed(1, 6)]).toEqual([true, false]);
 });
 
 it("wants a failure told when it comes, and no later than the client waits", () => {

@@ -293,8 +293,10 @@ export function watchWriting(log: RunLog, context: Context) {
     const rules = rulesOf(log, { key: calls[0]!.key, series }, context);
     const due = finalUntil(rules, calm.answeredAt - context.clockTolerance);
     // What was final when the poll showed its first candle is left to those who ask for it: no silence is written without one.
-    const first = context.looksAt(feed).find(({ isHistory, rows }) => !isHistory && rows.size > 0)!;
-    if (due <= finalUntil(rules, first.answeredAt + context.clockTolerance)) continue;
+    const first = context
+      .looksAt(feed)
+      .find(({ isHistory, rows }) => !isHistory && [...rows.keys()].some((timestamp) => timestamp < due));
+    if (first === undefined || due <= finalUntil(rules, first.answeredAt + context.clockTolerance)) continue;
     const covered = coveredAt(store!.before.get(series)?.covered ?? [], calls, left);
     const reached = covered.at(-1)?.to;
     if (reached === undefined || reached < due)
