@@ -37,7 +37,9 @@ it("takes a stored candle for one in doubt once two answers that were made apart
 it("wants written what becomes final from the first candle on that a poll shows: there is no silence without one", () => {
   const series = { pairAddress: "pair", timeframe: "1min", currency: "usd" };
   const feed = { series, settle: 0, revisionWindow: 2, weekStart: "monday" };
-  const isMissed = (shownFrom: number, candle = 1) => {
+  const call = (operation: string, from: number, to: number) =>
+    ({ operation, from: from * MINUTE, to: to * MINUTE, at: to, ended: { at: to, isGood: true } }) as object;
+  const isMissed = (shownFrom: number, candle = 1, calls: readonly object[] = [call("read", 0, 6)]) => {
     const looks = [1, 2, 7, 8, 8.3, 8.6, 9].map((minute) => {
       const rows = new Map(minute < shownFrom ? [] : [[candle * MINUTE, []]]);
       const times = { answeredAt: minute * MINUTE, sent: minute * MINUTE, received: minute * MINUTE };
@@ -47,7 +49,10 @@ it("wants written what becomes final from the first candle on that a poll shows:
       plan: { feeds: [feed], world: { start: 0, weekStart: "monday" }, healthyFrom: 0 },
       stays: [{ plan: { kind: "candles", feed }, joined: 0, left: BORN }],
       told: [],
-      store: { before: new Map(), calls: [{ operation: "read", key: series, series: "pair 1min usd" }] },
+      store: {
+        before: new Map(),
+        calls: calls.map((one) => ({ ...one, key: series, series: "pair 1min usd" })),
+      },
     };
     const breaches: string[] = [];
     const context = {
@@ -63,6 +68,9 @@ it("wants written what becomes final from the first candle on that a poll shows:
   expect(isMissed(8)).toBe(false);
   // Before the sixth minute all is final, and nothing shows.
   expect([isMissed(1, 5), isMissed(1, 6)]).toEqual([true, false]);
+  // What was taken out of it was written.
+  expect(isMissed(1, 1, [call("write", 0, 5)])).toBe(true);
+  expect(isMissed(1, 1, [call("write", 0, 6), call("forget", 5, 6)])).toBe(false);
 });
 
 it("wants a failure told when it comes, and no later than the client waits", () => {

@@ -297,7 +297,9 @@ export function watchWriting(log: RunLog, context: Context) {
       .looksAt(feed)
       .find(({ isHistory, rows }) => !isHistory && [...rows.keys()].some((timestamp) => timestamp < due));
     if (first === undefined || due <= finalUntil(rules, first.answeredAt + context.clockTolerance)) continue;
-    const covered = coveredAt(store!.before.get(series)?.covered ?? [], calls, left);
+    // What two answers have lacked was written as well, and taken out again.
+    const written = calls.filter(({ operation }) => operation !== "forget");
+    const covered = coveredAt(store!.before.get(series)?.covered ?? [], written, left);
     const reached = covered.at(-1)?.to;
     if (reached === undefined || reached < due)
       context.breach(
