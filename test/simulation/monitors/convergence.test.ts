@@ -515,6 +515,14 @@ describe("what a subscriber is held to", () => {
     expect(await isFinalBy(4, first!, second!, last!)).toBe(true);
     // Before the first candle shows no answer tells where the others begin.
     expect(await isFinalBy(4, lookAt(7.96, { rows: new Map() }), second!, last!)).toBe(false);
+    // The newest candle that polls have shown may be there still, though this subscriber never had it.
+    const showing = (minute: number, ...shown: readonly number[]) =>
+      lookAt(minute, { rows: new Map(shown.map((one) => [at(one), [candleOf(one)]])) });
+    const isWaitedFor = async (...before: readonly number[]) => {
+      const lacking = [showing(7.9, ...before), showing(8.1, 3, 0), showing(8.2, 3, 0)];
+      return !(await isBroken(5, { ...given, left: at(9), unfinished: [5], looks: lacking }));
+    };
+    expect([await isWaitedFor(4, 3, 0), await isWaitedFor(3, 0)]).toEqual([true, false]);
     // Nor does one for which the silence before that had not settled.
     const early = (minute: number) => {
       const ask = { ...lookAt(9).asked, from: at(0) };

@@ -26,6 +26,8 @@ const ASKS = 4;
 const LATE = 10_000;
 /** In good health all of a history is there after so long, ms. */
 const HISTORY = 60_000;
+/** What so many last answers have shown a poll may wait for. */
+const LATELY = 64;
 /** So many instants of a stay are looked at, its last one among them. */
 const INSTANTS = 12;
 /** Before the last one so many intervals are looked at. */
@@ -218,6 +220,8 @@ class Comparison {
     };
     /** The first absence that another answer has to confirm: nothing from there on closes. */
     let doubted = Number.POSITIVE_INFINITY;
+    // The poll may wait for what this subscriber does not have.
+    const mayBeGoing = new Set(polls.slice(-LATELY).flatMap(({ rows }) => [...rows.keys()]));
     const isUntold = this.#isUntold(known, looks);
     for (const timestamp of new Set([...truth.keys(), ...known.keys()])) {
       if (timestamp < from || timestamp >= until) continue;
@@ -225,8 +229,7 @@ class Comparison {
       const has = own === undefined || isFlat(own.candle) ? undefined : own.candle;
       const wanted = truth.get(timestamp);
       if (isAs(has, wanted)) continue;
-      const isGoing = has !== undefined && wanted === undefined && this.#isGoing(timestamp, polls);
-      if (isGoing) doubted = Math.min(doubted, timestamp);
+      if (has !== undefined && wanted === undefined) mayBeGoing.add(timestamp);
       if (truths.some((other) => isAs(has, other.get(timestamp)))) continue;
       const isOpenEnded = own !== undefined && own.status !== "final";
       const mayChange =
@@ -254,6 +257,9 @@ class Comparison {
       );
     }
     if (before === undefined || !isPastOver || this.#isUncertain(proof, polls)) return isSound;
+    for (const timestamp of mayBeGoing)
+      if (timestamp >= from && timestamp < until && !truth.has(timestamp) && this.#isGoing(timestamp, polls))
+        doubted = Math.min(doubted, timestamp);
 
     // What two answers have shown since it left the window is final.
     const beside = this.#context.mayBeMachine(look.order) ? BESIDE : 0;
