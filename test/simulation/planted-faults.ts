@@ -99,8 +99,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "gives a candle twice where two parts of a history meet",
     file: "candles/read/backward.ts",
-    find: "parts.unshift({ from: first, to, candles, ...common });",
-    replace: "parts.unshift({ from: intervals.end(first), to, candles, ...common });",
+    find: "parts.unshift({ from: start, to, candles: inRange, ...common });",
+    replace: "parts.unshift({ from: intervals.end(start), to, candles: inRange, ...common });",
     seeds: [2, 4],
   },
   {
@@ -445,7 +445,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: "client/service-clock.ts",
     find: "- (age === undefined ? 0 : (age + 1) * 1_000);",
     replace: ";",
-    seeds: [19],
+    seeds: [316, 349, 381],
   },
   {
     name: "proves an instant that is no whole second by a Date alone",

@@ -34,8 +34,8 @@ export const CONVERGENCE_FAULTS: readonly PlantedFault[] = [
   {
     name: "loses the second part of a history that is read backward",
     file: "candles/read/backward.ts",
-    find: "parts.unshift({ from: first, to, candles, ...common });",
-    replace: "parts.unshift({ from: first, to, candles: parts.length === 1 ? [] : candles, ...common });",
+    find: "parts.unshift({ from: start, to, candles: inRange, ...common });",
+    replace: "parts.unshift({ from: start, to, candles: parts.length === 1 ? [] : inRange, ...common });",
     seeds: [2],
   },
   {

@@ -63,7 +63,7 @@ export const ECONOMY_FAULTS: readonly PlantedFault[] = [
   {
     name: "asks for pages of a hundred rows",
     file: "candles/read/pages.ts",
-    find: "const limit = Math.min(MAX_LIMIT,",
+    find: "const limit = Math.min(MAX_LIMIT - (stale % 2),",
     replace: "const limit = Math.min(100,",
     seeds: [2],
   },
