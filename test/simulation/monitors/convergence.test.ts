@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { Candle, CandleEvent } from "../../../src/index.js";
 import type { Swap } from "../../../src/service/index.js";
 import { intervalsOf } from "../calendar.js";
+import type { StoreCall } from "../disk.js";
 import type { FeedPlan } from "../plan.js";
 import type { Look } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
@@ -693,6 +694,16 @@ describe("evidence", () => {
     expect(absent([poll(12, { rows: shown(0, 3, 4, 5, 6, 7), isHistory }), past], 3)).toBe(false);
     expect(absent([poll(9, { faults }), past], 3)).toBe(true);
     expect(absent([poll(9, { order: 0 }), past], 3)).toBe(true);
+    // Where its store has just failed to give anything it does not know what others have shown.
+    const failed = (at: number, isGood: boolean) =>
+      [{ operation: "read", at, ended: { at, isGood } }] as unknown as readonly StoreCall[];
+    const afterTrouble = (ago: number, isGood = false) =>
+      wasAnswered([poll(9, { isHistory }), past], at(3), undefined, {
+        ...finality,
+        calls: failed(at(20) - ago, isGood),
+      });
+    expect([afterTrouble(0), afterTrouble(1_999), afterTrouble(2_000)]).toEqual([true, true, false]);
+    expect(afterTrouble(0, true)).toBe(false);
     // It does not take what lies in the margin of its range.
     const shownFrom = (minute: number) => poll(9, { isHistory, asked: { ...past.asked, from: at(minute) } });
     expect(absent([shownFrom(2), past], 3)).toBe(false);

@@ -1,7 +1,16 @@
 import type { Candle, CandleEvent } from "../../../src/index.js";
 import { type Intervals, intervalsOf } from "../calendar.js";
 import type { FeedPlan, WatcherPlan } from "../plan.js";
-import { askedBy, asksFor, covers, isProbe, isUnreadable, type Look, lacksOlder } from "../reads.js";
+import {
+  askedBy,
+  asksFor,
+  covers,
+  isProbe,
+  isUnreadable,
+  type Look,
+  lacksOlder,
+  seriesNameOf,
+} from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { candlesAt, isTrue } from "../truth.js";
 import { endOf, Past, SETTLES } from "./convergence-past.js";
@@ -217,6 +226,7 @@ class Comparison {
       hasDate: this.#log.plan.world.hasDate,
       bornAt: this.#context.bornAt(feed),
       isGood: this.#isGood,
+      calls: this.#log.store?.calls.filter((call) => call.series === seriesNameOf(series)) ?? [],
     };
     /** The first absence that another answer has to confirm: nothing from there on closes. */
     let doubted = Number.POSITIVE_INFINITY;

@@ -1,5 +1,6 @@
 import type { Candle } from "../../../src/index.js";
 import type { Intervals } from "../calendar.js";
+import type { StoreCall } from "../disk.js";
 import { asksFor, covers, isProbe, isSameCandle, isUnreadable, type Look, lacksOlder } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 
@@ -95,6 +96,18 @@ export interface Finality {
   readonly bornAt: number;
   /** Whether an answer says what the service has. */
   readonly isGood: (look: Look) => boolean;
+  /** What a store was asked for of the series. */
+  readonly calls?: readonly StoreCall[];
+}
+
+/** A history asks for what its store has failed to give at most so long after that, ms. */
+const ASKED_INSTEAD = 2_000;
+
+/** Whether a history asks for what its store has just failed to give: it does not know what others were shown. */
+export function asksInstead({ sent, isHistory }: Look, calls: readonly StoreCall[]): boolean {
+  const hasFailed = ({ operation, at, ended }: StoreCall) =>
+    operation === "read" && ended?.isGood === false && at <= sent && at > sent - ASKED_INSTEAD;
+  return isHistory && calls.some(hasFailed);
 }
 
 /** Whether what is held for good of an interval, a candle or none, is what the service has answered for good. */
@@ -102,7 +115,7 @@ export function wasAnswered(
   looks: readonly Look[],
   timestamp: number,
   has: Candle | undefined,
-  { intervals, leaves, tolerance, hasDate, bornAt, isGood }: Finality,
+  { intervals, leaves, tolerance, hasDate, bornAt, isGood, calls = [] }: Finality,
 ): boolean {
   const about = looks.filter((look) => covers(look, timestamp));
   const isForGood = (look: Look) =>
@@ -136,8 +149,9 @@ export function wasAnswered(
    */
   const wasShown = (look: Look) => {
     // What lies in the margin of a history it does not take.
+    const isLost = asksInstead(look, calls);
     const before = looks.filter((other) => {
-      const isTaken = other.isHistory ? asksFor(other, timestamp, intervals) : !look.isHistory;
+      const isTaken = other.isHistory ? !isLost && asksFor(other, timestamp, intervals) : !look.isHistory;
       return other.order > 0 && other.order < look.order && other.rows.has(timestamp) && isTaken;
     });
     return (

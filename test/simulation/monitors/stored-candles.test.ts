@@ -53,7 +53,8 @@ describe("a span that is covered without a candle that the service has", () => {
       rows: new Map(minutes.map((minute) => [at(minute), [candle(at(minute))]])),
       ...{ broken: new Set(), hasUnidentifiedRow: false, faults: [] },
     }) as unknown as Look;
-  const flaw = (...looks: readonly Look[]) => {
+  const flaw = (...looks: readonly Look[]) => flawAfter([], ...looks);
+  const flawAfter = (calls: readonly object[], ...looks: readonly Look[]) => {
     const swap = (minute: number) =>
       ({ timestamp: at(minute), tokenAmount: 1, usdAmount: 1, nativeAmount: 1 }) as Swap;
     const pair = {
@@ -62,9 +63,10 @@ describe("a span that is covered without a candle that the service has", () => {
         SWAPS.map(swap).filter(({ timestamp }) => timestamp >= from && timestamp < to),
     };
     const world = { weekStart: "monday" };
-    const log = { plan: { world }, source: { pair: () => pair } } as unknown as RunLog;
+    const store = { calls: calls.map((one) => ({ ...one, operation: "read", series: "pair 1min usd" })) };
+    const log = { plan: { world }, store, source: { pair: () => pair } } as unknown as RunLog;
     const context = { answersOf: () => looks, memoriesOf: () => [looks] } as unknown as Context;
-    const key = { timeframe: "1min", currency: "usd" } as StoreCall["key"];
+    const key = { pairAddress: "pair", timeframe: "1min", currency: "usd" } as StoreCall["key"];
     const candles = [2, 4].map((minute) => candle(at(minute)));
     return flawOf(log, { key, from: at(2), to: at(5), candles, order: 9 }, () => true, context);
   };
@@ -78,5 +80,12 @@ describe("a span that is covered without a candle that the service has", () => {
     expect(flaw(look(true, 1, [2, 3, 4]), look(true, 2, [2, 4]))).toBe(lacks);
     expect(flaw(look(false, 1, [2, 3, 4]), look(false, 2, [2, 4]))).toBe(lacks);
     expect(flaw(look(true, 1, [2, 3, 4]))).toBe(lacks);
+  });
+
+  it("is as it was answered to a history whose store has just failed to give what it had", () => {
+    const looks = [look(true, 1, [2, 3, 4]), look(true, 2, [2, 4])] as const;
+    const read = (isGood: boolean) => [{ at: looks[1].sent, ended: { at: looks[1].sent, isGood } }];
+    expect(flawAfter(read(false), ...looks)).toBeUndefined();
+    expect(flawAfter(read(true), ...looks)).toBe(lacks);
   });
 });

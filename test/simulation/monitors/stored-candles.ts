@@ -2,10 +2,18 @@ import type { Candle } from "../../../src/index.js";
 import { type Intervals, intervalsOf } from "../calendar.js";
 import { type Span, spansWithin, withoutSpan, withSpan } from "../coverage.js";
 import type { Held, StoreCall } from "../disk.js";
-import { asksFor, covers, isSaidAbsent, isSameCandle, isUnreadable, type Look } from "../reads.js";
+import {
+  asksFor,
+  covers,
+  isSaidAbsent,
+  isSameCandle,
+  isUnreadable,
+  type Look,
+  seriesNameOf,
+} from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import { candlesAt, isTrue } from "../truth.js";
-import { APART } from "./evidence.js";
+import { APART, asksInstead } from "./evidence.js";
 import type { Context } from "./monitor.js";
 
 /** Says whether an interval was final when a look was answered. */
@@ -49,9 +57,11 @@ export function flawOf(
     const earliest = looks.reduce((least, { asked }) => Math.min(least, asked.from), from);
     known ??= candlesAt(log, key, { from: earliest, to, at: asOf });
     const truly = known;
+    const calls = log.store?.calls.filter(({ series }) => series === seriesNameOf(key)) ?? [];
     // What a client was shown has to be absent twice before that counts.
     const maySay = (look: Look) =>
-      isFinal(look, timestamp) && !isDoubtful(looks.slice(0, looks.indexOf(look) + 1), timestamp, intervals);
+      isFinal(look, timestamp) &&
+      !isDoubtful(looks.slice(0, looks.indexOf(look) + 1), timestamp, intervals, calls);
     const isSaid = (memory: readonly Look[]) => {
       const told = memory.filter((look) => look.order <= order && !isUnreadable(look, timestamp));
       return isSaidAbsent(told, timestamp, truly, intervals, maySay);
@@ -66,8 +76,14 @@ export function flawOf(
  * Whether a client was shown a candle that it had asked for, and has not been told twice since that it is gone, the last time by
  * the last look. What a poll was shown is not known to a history, nor the other way round.
  */
-function isDoubtful(looks: readonly Look[], timestamp: number, intervals: Intervals): boolean {
+function isDoubtful(
+  looks: readonly Look[],
+  timestamp: number,
+  intervals: Intervals,
+  calls: readonly StoreCall[],
+): boolean {
   const { isHistory } = looks.at(-1)!;
+  if (asksInstead(looks.at(-1)!, calls)) return false;
   // What another client was shown in an earlier life is not known to this one.
   const own = looks.filter(
     (look) => look.order > 0 && look.isHistory === isHistory && covers(look, timestamp),
