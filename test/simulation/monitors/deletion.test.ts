@@ -137,6 +137,7 @@ it("wants the newest candle missed for an interval less a second before it goes,
 
 it("wants what is missing for the first time asked for again within seconds, but for what a copy of the answer before lacks, or the margin at the end", async () => {
   const look = (at: number, minutes: readonly number[], madeAt = at, end = 10) => ({
+    url: "http://service/ohlcv?limit=15",
     asked: { from: START, to: START + end * MINUTE },
     isHistory: false,
     answeredAt: START + madeAt,
@@ -146,9 +147,8 @@ it("wants what is missing for the first time asked for again within seconds, but
     rows: new Map(minutes.map((minute) => [START + minute * MINUTE, []])),
     broken: new Set(),
   });
-  const breachesAfter = async (lacking: ReturnType<typeof look>) => {
+  const breachesAfter = async (lacking: ReturnType<typeof look>, before = look(300_000, [LOST, LATER])) => {
     const breaches: string[] = [];
-    const before = look(300_000, [LOST, LATER]);
     const context: Partial<Context> = {
       breach: (_, what) => breaches.push(what),
       looksAt: () => [before, lacking, look(310_000, [LOST, LATER])] as unknown as readonly Look[],
@@ -163,6 +163,9 @@ it("wants what is missing for the first time asked for again within seconds, but
   const breach = ["a candle of 1min is missing and is not asked for again"];
   expect(await breachesAfter(look(302_000, [LATER]))).toEqual(breach);
   expect(await breachesAfter(look(302_000, []))).toEqual(breach);
+  // What only a search was shown the poll has never had.
+  const probe = { ...look(300_000, [LOST, LATER]), url: "http://service/ohlcv?limit=2" };
+  expect(await breachesAfter(look(302_000, []), probe)).toEqual([]);
   expect(await breachesAfter(look(302_000, [], 300_000))).toEqual([]);
   expect(await breachesAfter(look(302_000, [], 301_000))).toEqual(breach);
   // Anchors alone are asked for with an interval more.

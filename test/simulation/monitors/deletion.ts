@@ -58,10 +58,14 @@ export const watchDeletion: Monitor = (log, context) => {
     }
   }
   for (const feed of log.plan.feeds) {
-    const polls = context.looksAt(feed).filter((look) => !look.isHistory);
-    watchSecondLooks(polls, feed, log, context);
+    watchSecondLooks(pollsOf(feed, context), feed, log, context);
   }
 };
+
+/** The looks of a poll itself: whether a search is shown anything says nothing of a candle. */
+function pollsOf(feed: FeedPlan, context: Context): readonly Look[] {
+  return context.looksAt(feed).filter((look) => !look.isHistory && !isProbe(look));
+}
 
 /** Whether a look was asked for an interval: whether what lies in the margin at its end is there nobody wants to know. */
 function hasAskedFor(look: Look, timestamp: number, intervals: Intervals): boolean {
