@@ -275,6 +275,10 @@ it("wants no status that stays live after a poll whose last attempt has failed",
   const stays = ["6: status 1 of 1min stays live after a poll that failed"];
   expect(await breachesOf({ stalledFor: 1, end: "live", told: [{ ...failed, attempt: 3 }] })).toEqual(stays);
   expect(await breachesOf({ stalledFor: 1, end: "live", told: [{ ...failed, attempt: 2 }] })).toEqual([]);
+  // Whoever leaves a second later has not heard whether it is asked for again: this one leaves at 61,001.
+  const before = (ms: number) => [{ ...failed, attempt: 3, received: START + CALM + 61_001 - ms }];
+  expect(await breachesOf({ stalledFor: 1, end: "live", told: before(1_101) })).toEqual(stays);
+  expect(await breachesOf({ stalledFor: 1, end: "live", told: before(1_100) })).toEqual([]);
   // What the rate limit holds back is asked for by the same slot.
   const isThrottled = (at: number) => at > failed.received && at < failed.received + 3_000;
   expect(

@@ -282,8 +282,8 @@ function checkFailures({ told, plan }: RunLog, stay: StayLog, feed: FeedPlan, co
     const { attempt = 1, told: end, received, url } = poll;
     if (end!.isGood || attempt < attempts || received === undefined || received < stay.joined) continue;
     const next = polls[at + 1];
-    // What is asked for again within a second belongs to the same slot.
-    if (next !== undefined && next.sent - received <= SAME_SLOT) continue;
+    // What is asked for again within a second belongs to the same slot, and so would what nobody has stayed for.
+    if ((next?.sent ?? stay.left ?? received) - received <= SAME_SLOT) continue;
     // What the client's rate limit holds back is the same slot's still, and no poll has failed.
     if (context.isThrottled(received + SAME_SLOT)) continue;
     // Where a quota has no unit left for that, the status says so instead.
