@@ -26,17 +26,13 @@ export function stillWanted(
   return (count - wholeFrames(frames, parts).length) * mostIn(frames, intervals);
 }
 
-/** Of ascending parts those that hold the newest candles, so many of them; the first one begins at the first of these. */
+/** Ascending parts without all before the newest candles, so many of them; the first one begins at the first of these. */
 export function newestOf(parts: readonly FinalPart[], count: number): readonly FinalPart[] {
-  const kept: FinalPart[] = [];
-  let missing = count;
-  for (const part of [...parts].reverse()) {
-    if (missing <= 0) break;
-    const candles = part.candles.slice(-missing);
-    missing -= candles.length;
-    kept.unshift(
-      candles.length < part.candles.length ? { ...part, from: candles[0]!.timestamp, candles } : part,
-    );
-  }
-  return kept;
+  let surplus = parts.reduce((sum, { candles }) => sum + candles.length, -count);
+  return parts.flatMap((part) => {
+    if (surplus <= 0) return part;
+    const candles = part.candles.slice(surplus);
+    surplus -= part.candles.length;
+    return candles.length === 0 ? [] : { ...part, from: candles[0]!.timestamp, candles };
+  });
 }
