@@ -101,12 +101,15 @@ export class SessionClock implements SchedulerLike {
 
   /**
    * Gives a timer with a later due instant its turn now: the one with `ahead` others before it. Returns whether there
-   * is one.
+   * is one. The others wait for this one no more.
    */
   takePassed({ due, ahead }: Pick<LateTurn, "due" | "ahead">): boolean {
-    const turn = [...this.#queue].find((one) => one.due === due && this.#countAhead(one) === ahead);
-    if (turn !== undefined) this.#take(turn, this.#scheduler.now());
-    return turn !== undefined;
+    const turns = [...this.#queue].filter((one) => one.due === due);
+    const turn = turns.find((one) => this.#countAhead(one) === ahead);
+    if (turn === undefined) return false;
+    for (const other of turns) if (other !== turn && other.rings === Infinity) this.#setBell(other);
+    this.#take(turn, this.#scheduler.now());
+    return true;
   }
 
   #add(due: number, order: number, fire: () => void): QueuedTurn {

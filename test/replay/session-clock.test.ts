@@ -246,6 +246,24 @@ describe("the clock of a session", () => {
     expect(replayed.takePassed({ due: 100, ahead: 0 })).toBe(false);
   });
 
+  it("fires what comes to be due at the instant of one that has passed", async () => {
+    const world = new VirtualClock();
+    let isOver = false;
+    const until = ({ due }: { due: number }) => (isOver ? due : Number.POSITIVE_INFINITY);
+    const clock = new SessionClock(world, { tell: () => {}, until });
+    const fired: [string, number][] = [];
+    for (const name of ["passed", "in time"]) clock.schedule(() => fired.push([name, world.now()]), 100);
+    await world.advanceTo(50);
+    isOver = true;
+    clock.takePassed({ due: 100, ahead: 0 });
+    await world.advanceTo(1_000);
+    expect(fired).toEqual([
+      ["passed", 50],
+      ["in time", 100],
+    ]);
+    expect(world.pending).toBe(0);
+  });
+
   it("can be armed again from within, and leaves no timer behind", async () => {
     const { world, clock, log } = session({ late: 30 });
     const ticks = clock.schedule<number>(

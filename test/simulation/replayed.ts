@@ -199,12 +199,24 @@ async function compare(
   replayed: () => Promise<readonly Heard[]>,
 ): Promise<string | undefined> {
   const leavers = uncertainLeavers(recorded);
-  const answered = (seen: readonly Heard[]) => answeredPart(seen).filter(({ whose }) => !leavers.has(whose));
+  const onTape = new Set(recorded.lines.map((line) => (JSON.parse(line) as { request: number }).request));
+  const answered = (seen: readonly Heard[]) =>
+    answeredPart(undated(seen, onTape)).filter(({ whose }) => !leavers.has(whose));
   try {
     return differenceOf(answered(recorded.seen), answered(await replayed()));
   } catch (error) {
     return String(error);
   }
+}
+
+/** Leaves out when those requests were sent that have no line: they were still under way when the recording ended. */
+function undated(seen: readonly Heard[], onTape: ReadonlySet<number>): readonly Heard[] {
+  let requests = 0;
+  return seen.map((heard) => {
+    if (heard.whose !== ACTIVITY || !heard.text.startsWith('{"type":"request"')) return heard;
+    requests += 1;
+    return onTape.has(requests - 1) ? heard : { ...heard, text: heard.text.replace(/"at":\d+,/, "") };
+  });
 }
 
 /** Those who left while an answer waited for a timer that was late: whether they were given it first is on no tape. */
