@@ -116,6 +116,22 @@ describe.each(QUIRKS)("a known candle that answers lack although it is there (%o
 });
 
 describe.each(QUIRKS)("an answer that is not whole (%o)", (quirks) => {
+  it("is told where the known candles that it lacks cannot be asked for", async () => {
+    const { world, events } = watched(quirks, 0);
+    await world.clock.advanceTo(at("12:10:30"));
+    world.interfere = ({ url: { searchParams } }, answer) => {
+      const [from, to] = ["fromDate", "toDate"].map((name) => Number(searchParams.get(name)) * 1_000);
+      if (to! - from! <= 6 * MINUTE) return answered(500);
+      return withRows(answer, (rows) =>
+        rows.filter(({ timestamp }) => Date.parse(String(timestamp)) >= at("12:10:00")),
+      );
+    };
+    await world.clock.advanceTo(at("12:20:30"));
+    expect(standing(events).map(({ timestamp }) => timestamp)).toEqual(
+      Array.from({ length: 21 }, (_, index) => at("12:00:00") + index * MINUTE),
+    );
+  });
+
   it("still shows that a missing candle is there", async () => {
     const { world, events } = watched(quirks, 3);
     await world.clock.advanceTo(at("12:10:30"));

@@ -1,4 +1,4 @@
-import { ContractError } from "../../errors.js";
+import { ContractError, PairstreamError } from "../../errors.js";
 import { APART } from "../../poll/apart.js";
 import type { CandleRules } from "../rules.js";
 import { EARLIEST } from "./beginning.js";
@@ -15,7 +15,7 @@ const MOST_DOUBLINGS = 6;
 
 /**
  * Judges an answer. Where two answers have lacked all anchors, these are asked for alone. They are given up if that answer
- * lacks them, too. What if the service shows nothing at all? A poll with all its anchors waits until it shows something, as so
+ * lacks them, too. A poll whose question fails tells what it has. What if the service shows nothing at all? A poll with all its anchors waits until it shows something, as so
  * many final candles do not go at once. A read has to end: it asks for the page before the anchors as well, and gives them up
  * if something shows there.
  */
@@ -36,8 +36,12 @@ export async function judged(
   const isBlank = page.isEmpty && !isPoll;
   const { start: beginning = EARLIEST } = pages.beginning;
   const earlier = isBlank ? Math.max(beginning, rules.intervals.shift(to, -FULL_PAGE)) : to;
-  const alone = await pages.read({ from: Math.min(anchors[0]!, earlier), to, anchors }, options);
-  if (isBlank && alone.isEmpty) return judgement;
+  const question = { from: Math.min(anchors[0]!, earlier), to, anchors };
+  const alone = await pages.read(question, options).catch((error) => {
+    if (isPoll && error instanceof PairstreamError) return undefined;
+    throw error;
+  });
+  if (alone === undefined || (isBlank && alone.isEmpty)) return judgement;
   if (alone.lacking.size < anchors.length) {
     // Those that it shows are there: whether they are lacking is asked anew.
     const lacking = new Map([...alone.lacking].map((anchor) => [anchor, alone.at]));

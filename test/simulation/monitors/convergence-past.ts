@@ -130,8 +130,8 @@ export class Past {
     for (const { url, sent, received, status, told, faults, priority } of asked) {
       if (sent > quiet()) break;
       const isHistory = priority === "history";
-      // The history of another timeframe asks where the pair was created, too.
-      hasBegun ||= isHistory && askedBy(url).series === series;
+      // The history of another timeframe asks where the pair was created, too; what was read before is a call's.
+      hasBegun ||= isHistory && askedBy(url).series === series && sent >= first.received;
       if (hasBegun && !isHistory) continue;
       const answered = received ?? sent + timeout;
       last = Math.max(last, answered);
