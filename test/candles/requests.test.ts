@@ -115,6 +115,23 @@ it("asks in other words again for what confirms a silence, where a cache has a c
   expect(world.asked.length - before).toBeLessThanOrEqual(10 + 5);
 });
 
+it("asks no cache the same again for what confirms a silence that lasts", async () => {
+  const world = new World({ start: START, hasDate: true, before: behindCache(3_900) });
+  const options = { ...MINUTES, timeframe: "10s", every: "close", settle: 0, revisionWindow: 2 } as const;
+  watchCandles(world.client, options).subscribe();
+  await world.clock.advanceBy(5 * 60_000);
+  const before = world.asked.length;
+  // Of one answer nobody knows when it was made.
+  const get = () => new Date(START - DAY).toUTCString();
+  world.interfere = (_, answer) =>
+    world.asked.length > before + 1
+      ? undefined
+      : answer().then((served) => ({ ...served, headers: { get }, text: () => served.text() }));
+  await world.clock.advanceBy(10_000);
+  const [doubtful, next] = world.asked.slice(before).map(({ url }) => url.href);
+  expect(next).not.toBe(doubtful);
+});
+
 it.each([
   { keeps: 15_000, hasDate: true, timeframe: "1min", every: 10_000, settle: 25_000, polls: 72 },
   { keeps: 15_000, hasDate: false, timeframe: "1min", every: 10_000, settle: 25_000, polls: 72 },

@@ -155,10 +155,10 @@ class LiveCandles {
       return intervals.count(from, end) <= FULL_PAGE ? end : present;
     };
     // A cache answers the same question with the same answer. So a slot asks for a second one in other words, and for a third one
-    // in these again: by the first words that might be older than the second. What may confirm a silence is asked for in other
-    // words at once, and in the first ones once these have not.
-    // A closing asks in its own words: a poll just before it has filled the cache with what had not closed.
-    const stale = Number(book.silence === undefined ? asks > 0 : asks < 2) + (priority === "close" ? 2 : 0);
+    // in these again: by the first words that might be older than the second. What may confirm a silence has words of its own.
+    // A closing has its own, too: a poll just before it has filled the cache with what had not closed.
+    const words = book.silence === undefined ? Math.min(asks, 1) : Math.abs(2 - asks);
+    const stale = words + (priority === "close" ? 3 : 0);
     return { from, to: present, anchors, shown, endAt, stale };
   }
 
