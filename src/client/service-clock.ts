@@ -52,7 +52,10 @@ export interface ServiceClock {
   readonly machines: readonly Machine[];
   /** What the last two answers told that fit none of them. Once another one agrees there is a new machine, or the clock has jumped. */
   readonly doubted: readonly Machine[];
-  /** What the last answers told, but for copies: one of their Dates that comes again for the same question is that of a copy. */
+  /**
+   * What the last answers told, but for copies: one of their Dates that comes again for the same question is that of a copy. And
+   * questions whose answer has not come, with when it may have been made at the earliest.
+   */
   readonly heard: readonly Heard[];
   /** How many answers with a `Date` there were. */
   readonly answers: number;
@@ -110,6 +113,28 @@ const LATE = 100;
 /** A clock that is being made. */
 type Draft = { -readonly [field in keyof ServiceClock]: ServiceClock[field] };
 
+/** Takes note of a question whose answer has not come: a cache may have it, and give it to who asks again. */
+export function unanswered(
+  before: ServiceClock,
+  { sent, question }: Pick<RoundTrip, "sent" | "question">,
+): ServiceClock {
+  if (before.heard.some((one) => isLost(one, question))) return before;
+  const lost = {
+    low: -Infinity,
+    lowAt: sent,
+    high: Infinity,
+    highAt: sent,
+    answer: before.answers,
+    question,
+  };
+  return { ...before, heard: [lost, ...before.heard.slice(0, REMEMBERED - 1)] };
+}
+
+/** Whether the answer to a question has not come. */
+function isLost(one: Heard, question: string | undefined): boolean {
+  return one.high === Infinity && one.question === question;
+}
+
 /** Learns from one round trip. */
 export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const { sent, received, date, age, question } = trip;
@@ -128,7 +153,8 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     if (known === undefined) clock.isConfirmed = true;
     return clock;
   }
-  const made = madeAfter(trip);
+  const lost = before.heard.find((one) => isLost(one, question));
+  const made = Math.min(madeAfter(trip), lost?.highAt ?? Infinity);
   clock.answers += 1;
   const seen: Machine = {
     low: date - received,
@@ -141,7 +167,10 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const heard = before.heard.find((one) => one.low + one.lowAt === date && one.question === question);
   // A cache may hide the age of its copies. One that comes once its second is over tells nothing.
   if (heard !== undefined && (sent >= heard.lowAt + 1_000 || seen.high < known!.low)) return clock;
-  if (heard === undefined) clock.heard = [{ ...seen, question }, ...before.heard.slice(0, REMEMBERED - 1)];
+  if (heard === undefined) {
+    const others = before.heard.filter((one) => one !== lost);
+    clock.heard = [{ ...seen, question }, ...others.slice(0, REMEMBERED - 1)];
+  }
   if (known === undefined) {
     clock.isConfirmed = seen.low <= NEAR && seen.high >= -NEAR;
     clock.epoch += 1;

@@ -121,7 +121,7 @@ describe.each(QUIRKS)("an answer that is not whole (%o)", (quirks) => {
     await world.clock.advanceTo(at("12:10:30"));
     world.interfere = ({ url: { searchParams } }, answer) => {
       const [from, to] = ["fromDate", "toDate"].map((name) => Number(searchParams.get(name)) * 1_000);
-      if (to! - from! <= 6 * MINUTE) return answered(500);
+      if (to! - from! <= 6 * MINUTE) return answered(500, {});
       return withRows(answer, (rows) =>
         rows.filter(({ timestamp }) => Date.parse(String(timestamp)) >= at("12:10:00")),
       );

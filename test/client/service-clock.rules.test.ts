@@ -6,6 +6,7 @@ import {
   sendTimeFor,
   serviceTime,
   serviceTimeBounds,
+  unanswered,
   unknownClock,
 } from "../../src/client/service-clock.js";
 
@@ -110,6 +111,25 @@ describe("an answer that contradicts the bounds", () => {
         expect([copied.epoch, copied.machines.length, copied.isContradicted]).toEqual([1, 1, false]);
       else expect(copied).toMatchObject({ epoch: told.epoch, machines: told.machines });
     }
+  });
+
+  it("tells of no other clock where it may be a copy of an answer that has not come", () => {
+    const known = learned(trip(0), trip(500, { sent: 500 }));
+    const questions = ["first", "second"];
+    const lost = questions.reduce((clock, question) => unanswered(clock, { sent: 1_000, question }), known);
+    // Made at 1,020, and given by a cache that does not tell how old it is.
+    const copies = questions.map((question) => ({ sent: 5_000, received: 5_020, date: 1_000, question }));
+    for (const [clock, count] of [
+      [lost, 1],
+      [known, 2],
+    ] as const) {
+      const told = copies.reduce(learn, clock);
+      const { machines } = learn(told, { sent: 6_000, received: 6_020, date: 6_000, question: "third" });
+      expect(Math.max(told.epoch, machines.length)).toBe(count);
+    }
+    // Once it is answered, what it is asked again for is fresh.
+    const again = { sent: 9_000, received: 9_020, date: 6_000, question: "first" };
+    expect(learn(copies.reduce(learn, lost), again).isContradicted).toBe(true);
   });
 
   it("is a new machine's once another one agrees, also after others", () => {

@@ -19,6 +19,7 @@ import {
   type RoundTrip,
   type ServiceClock,
   serviceTimeBounds,
+  unanswered,
   unknownClock,
 } from "../service-clock.js";
 import { sleepUntil } from "../timers.js";
@@ -150,9 +151,13 @@ export class Sender {
     };
     this.activity.emit(() => ({ type: "request", at: sent, url: route, attempt, priority }));
     ask.tell?.({ type: "sent" });
+    const lose = () => {
+      this.clock = unanswered(this.clock, { sent, question: questionOf(route) });
+    };
     const take = (ended: Answer | NoAnswer) => {
       const { received } = ended;
       const answer = "why" in ended ? undefined : ended;
+      if ("why" in ended && !ended.isStale && !ended.isUnsent) lose();
       // What was not sent costs nothing.
       const told = answer ? weightOf(answer) : (ended as NoAnswer).isUnsent ? 0 : undefined;
       const weight = settle(told, answer?.status === 200);
@@ -175,6 +180,7 @@ export class Sender {
       return turn && "error" in came ? { ...came, key: turn.number } : came;
     };
     return result.then(take, (reason) => {
+      lose();
       settle(undefined, false);
       leave(this.settings.scheduler.now());
       throw reason;
@@ -184,7 +190,7 @@ export class Sender {
   /** What an answer means for its call. */
   #read<T>(ask: Call<T>, route: string, answer: Answer): CallResult<T> | Failure {
     const { status, text, received: at } = answer;
-    this.#learn({ ...answer, question: route.split("&cursor=", 1)[0]! });
+    this.#learn({ ...answer, question: questionOf(route) });
     const clock = this.clock;
     if (status !== 200) {
       const now = earliestTime(clock, at);
@@ -264,6 +270,11 @@ export class Sender {
   #pathOf(route: string): string {
     return this.redact.route(route.split("?", 1)[0]!);
   }
+}
+
+/** What a route asks for, whichever page of it. */
+function questionOf(route: string): string {
+  return route.split("&cursor=", 1)[0]!;
 }
 
 function isKeyRefused(error: AnyPairstreamError): boolean {
