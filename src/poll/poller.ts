@@ -209,7 +209,9 @@ export class Poller<State> implements RunningPoll {
       const isSpent = !isMore && again !== undefined && (isInDoubt ? doubts : asks + 1 - doubts) > ASKS;
       // Of the last one nobody knows either when it was made: that is no answer.
       const isLost = isSpent && isInDoubt;
-      const isLast = due === undefined || isSpent || (!isFirst && due >= this.#sendTime(this.#slotAfter()));
+      // By a clock that is in doubt nobody knows when the next slot comes.
+      const mayWait = !isFirst && !isInDoubt;
+      const isLast = due === undefined || isSpent || (mayWait && due >= this.#sendTime(this.#slotAfter()));
       this.#take(step, isLast && !isLost);
       if (isLost) throw new ContractError(["Date"], "contradicts the other answers");
       if (isLast) return earliestTime(this.#core.serviceClock(), begun);

@@ -292,6 +292,26 @@ it("a machine's clock that is set ahead, and found out just before a close, leav
   expect(Math.max(...lates)).toBeLessThan(3_000);
 });
 
+it("a machine's clock that is set ahead by hours is found out at the next close, which is told", async () => {
+  const lates = await Promise.all(
+    Array.from({ length: 12 }, async (_, step) => {
+      const { world, setClock } = settableWorld();
+      world.swapsEvery(10_000, at("11:00:00"), at("13:00:00"));
+      let closedAt = Infinity;
+      const options = { ...MINUTES, every: "close", settle: 0 } as const;
+      watchCandles(world.client, options).subscribe(({ status, candle }) => {
+        if (status === "closed" && candle.timestamp === at("12:05:00")) closedAt = world.clock.now();
+      });
+      await world.clock.advanceTo(at("12:05:30"));
+      setClock(5 * 3_600_000 + step * 5_100);
+      await world.clock.advanceTo(at("12:09:30"));
+      return closedAt - at("12:06:00");
+    }),
+  );
+  expect(Math.min(...lates)).toBeGreaterThanOrEqual(0);
+  expect(Math.max(...lates)).toBeLessThan(3_000);
+});
+
 it.each([
   [1, 10_000],
   [10, 10_000],
