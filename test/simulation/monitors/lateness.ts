@@ -2,7 +2,7 @@ import type { CandleEvent } from "../../../src/index.js";
 import { type Intervals, intervalsOf } from "../calendar.js";
 import { isOfPast } from "../past.js";
 import type { FeedPlan } from "../plan.js";
-import { covers, type Look } from "../reads.js";
+import { covers, isProbe, type Look } from "../reads.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
 import { roundTrip } from "./health.js";
 import { describe } from "./lives.js";
@@ -111,7 +111,7 @@ function follow(log: RunLog, stay: StayLog, context: Context) {
 
   /** The answer that has told of a candle: the last one, or one before that whose silence that has confirmed. */
   function sourceOf({ order, value: { candle } }: Seen<CandleEvent>): Look | undefined {
-    const isSource = (look: Look) => !look.isHistory && covers(look, candle.timestamp);
+    const isSource = (look: Look) => !look.isHistory && !isProbe(look) && covers(look, candle.timestamp);
     const last = answerOf(order);
     if (last === undefined || isSource(last)) return last;
     return context.looksAt(feed).findLast((look) => look.order < order && isSource(look));
