@@ -5,6 +5,8 @@ import type { Account } from "./allowed.js";
 
 /** The longest wait after failures in a row, ms. */
 const LONGEST_WAIT = 60_000;
+/** Whoever ends with a pair that is not known asks for it within so long, ms: a minute counts from the first answer. */
+const FIRST_LOOK = 10_000;
 /** The part of a wait that has to pass in any case: what is waited for by one clock may be less by another. */
 const PATIENCE = 0.5;
 
@@ -45,9 +47,9 @@ export function allowRetries(
     if (after === undefined) continue;
     if (after.sent - ended >= PATIENCE * wait) account.allow("retry");
     else if (isMissing(log, failed)) {
+      const longest = FIRST_LOOK + ENOUGH.time + 2 * timeout;
       const own = hasty.find(
-        ({ joined, left }) =>
-          left > 0 && after.sent >= joined && after.sent <= joined + ENOUGH.time + 2 * timeout,
+        ({ joined, left }) => left > 0 && after.sent >= joined && after.sent <= joined + longest,
       );
       if (own === undefined) continue;
       own.left -= 1;
