@@ -272,6 +272,26 @@ describe("watchCandles with a store", () => {
     expect(Math.min(...starts)).toBeGreaterThan(START - 5 * HOUR - 3 * MINUTE);
   });
 
+  it("writes no silence after what is stored while the service does not show the newest of that", async () => {
+    const store = memoryStore();
+    await fetched(begin(store, START), START - 4 * HOUR, START - 3 * HOUR);
+    const again = begin(store, START);
+    // The poll is answered, and no history is.
+    again.interfere = ({ url }, answer) =>
+      Number(url.searchParams.get("fromDate")) * 1_000 < START - 20 * MINUTE
+        ? withRows(answer, () => [])
+        : undefined;
+    const events: CandleEvent[] = [];
+    const options: Series & WatchOptions = { ...MINUTES, every: "close", since: { candles: 150 } };
+    const subscription = watchCandles(again.client, options).subscribe((event) => events.push(event));
+    await again.clock.advanceBy(30_000);
+    again.interfere = () => undefined;
+    await again.clock.advanceBy(3 * MINUTE);
+    const expected = await truthOf(START, START - 150 * MINUTE, START - MINUTE);
+    expect(standing(events)).toEqual(expect.arrayContaining(expected));
+    subscription.unsubscribe();
+  });
+
   it("ends where nothing lies between what is stored and the pair's creation", async () => {
     const store = memoryStore();
     const to = at("11:57:00");

@@ -223,7 +223,8 @@ export function lackAt(
     since: first.received,
     rounds: lacked.length > 0 && (lacksEach || lacksOlder(first, others, first.answeredAt)) ? 2 : 1,
     finals: lacksEach ? known.size : 0,
-    isOfAll: next.every(({ rows }) => rows.size === 0),
+    // What shows something again is followed by a question for the known candles alone.
+    isOfAll: next.every(({ rows, received }) => rows.size === 0 || until - received <= APART),
   };
 }
 

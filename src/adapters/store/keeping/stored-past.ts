@@ -109,7 +109,10 @@ export class StoredPast implements PastReader {
           if (from === end) continue;
           const before = new Set(parts);
           const onGone = (anchors: readonly number[]) => this.#forget(anchors);
-          const read = await this.#service.newest({ ...query, from, onGone }, options);
+          const newest = held.candles.at(-1)?.timestamp;
+          const isNear = newest !== undefined && intervals.count(newest, from) <= FULL_PAGE;
+          const beside = isNear ? newest : undefined;
+          const read = await this.#service.newest({ ...query, from, beside, onGone }, options);
           const shows = ({ candles }: Pick<FinalPart, "candles">) => candles.length > 0;
           const isBeside = shows(held) || read.some(shows);
           for (const part of read) if (isBeside && !before.has(part)) this.#keep(part);
