@@ -156,10 +156,9 @@ export class Poller<State> implements RunningPoll {
   /** All that follows from one slot that is due. */
   async #serveSlot(): Promise<void> {
     let failure: AnyPairstreamError | undefined;
-    let askedAt = -Infinity;
     this.#abort = new AbortController();
     try {
-      askedAt = await this.#ask(this.#abort.signal);
+      await this.#ask(this.#abort.signal);
     } catch (error) {
       if (this.#subscriber.closed || !isPairstreamError(error)) throw error;
       const failures = this.#feed.failures + 1;
@@ -177,8 +176,7 @@ export class Poller<State> implements RunningPoll {
     }
     if (this.#subscriber.closed) return;
     const { epoch } = this.#core.serviceClock();
-    if (failure === undefined && this.#slot.kind === "close")
-      this.#closed = { at: Math.max(this.#slot.at, askedAt), epoch };
+    if (failure === undefined && this.#slot.kind === "close") this.#closed = { at: this.#slot.at, epoch };
     const next = failure === undefined ? this.#nextSlot() : this.#slotAfterFailure(failure);
     this.#isRetry = next.at === this.#slot.at;
     this.#slot = next;
@@ -191,8 +189,8 @@ export class Poller<State> implements RunningPoll {
     this.#tell?.({ type: "failure", error: failure, failures: this.#feed.failures, again, mayEnd });
   }
 
-  /** Asks until an answer has told all there is, and not once the next slot has come. Gives when it last asked, by the service's clock. */
-  async #ask(signal: AbortSignal): Promise<number> {
+  /** Asks until an answer has told all there is, and not once the next slot has come. */
+  async #ask(signal: AbortSignal): Promise<void> {
     const { scheduler } = this.#core;
     const isFirst = this.#feed.state === undefined;
     const priority = isFirst ? "refresh" : this.#slot.kind;
@@ -214,7 +212,7 @@ export class Poller<State> implements RunningPoll {
       const isLast = due === undefined || isSpent || (mayWait && due >= this.#sendTime(this.#slotAfter()));
       this.#take(step, isLast && !isLost);
       if (isLost) throw new ContractError(["Date"], "contradicts the other answers");
-      if (isLast) return earliestTime(this.#core.serviceClock(), begun);
+      if (isLast) return;
       if (isMore) asks -= 1;
       else if (due > scheduler.now()) {
         this.#awaitSlotEnd(true);

@@ -6,10 +6,10 @@ import { differenceOf, NOTHING_REPLAYED, replaySeed, sumOfReplays } from "./repl
 /** Short runs; `npm run simulate -- --replay` plays longer ones, and more of them. */
 const HOURS = 0.3;
 /**
- * In 18 connections are reset. In 62, 332 and 376 somebody acts between two timers that are late, and their turns matter; in 300 and 347 timers fire by a
+ * In 36 connections are reset. In 62, 332 and 376 somebody acts between two timers that are late, and their turns matter; in 300 and 347 timers fire by a
  * clock that was set back, among others that are late, and due at the same instant.
  */
-const SEEDS = [1, 2, 3, 18, 62, 300, 332, 347, 376];
+const SEEDS = [1, 2, 3, 36, 62, 300, 332, 347, 376];
 /** Its pages hold candles that somebody is shown: others may differ and nobody sees it. */
 const SHOWN_SEED = 27;
 /** Its connections are closed as they are used. */

@@ -78,17 +78,9 @@ export const STATUS_FAULTS: readonly PlantedFault[] = [
   {
     name: "takes the answers of a slower machine for copies of a faster one's",
     file: "client/service-clock.ts",
-    find: " && one.question === question",
-    replace: "",
+    find: " === date && one.question === question",
+    replace: " === date",
     seeds: [272098],
-  },
-  {
-    name: "asks for each closing that was due, one after the other",
-    file: "poll/poller.ts",
-    find: "Math.max(this.#slot.at, askedAt)",
-    replace: "this.#slot.at",
-    seeds: [290260],
-    hours: 6,
   },
   {
     name: "leaves out every other poll of a stream of seconds",
