@@ -268,7 +268,7 @@ class Comparison {
     }
     if (before === undefined || !isPastOver || this.#isUncertain(proof, polls)) return isSound;
     for (const timestamp of mayBeGoing)
-      if (timestamp >= from && timestamp < until && !truth.has(timestamp) && this.#isGoing(timestamp, polls))
+      if (timestamp < until && !truth.has(timestamp) && this.#isGoing(timestamp, polls))
         doubted = Math.min(doubted, timestamp);
 
     // What two answers have shown since it left the window is final.
