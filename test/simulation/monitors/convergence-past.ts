@@ -90,8 +90,7 @@ export class Past {
     // What a quota leaves to its next period comes after the polls of that.
     const longest = timeout + 2 * (quota?.per ?? 0) + LONGEST_PAUSE;
     // A history begins behind the first answer that is taken in.
-    const taken = this.#polls.filter(isTaken);
-    const first = taken.find((look) => look.received >= this.#stay.joined);
+    const first = this.#polls.find((look) => look.received >= this.#stay.joined && isTaken(look));
     if (first === undefined) return Number.POSITIVE_INFINITY;
     const { pairAddress, timeframe, currency } = this.#plan.feed.series;
     const series = `${pairAddress} ${timeframe} ${currency}`;
@@ -132,7 +131,7 @@ export class Past {
       if (sent > quiet()) break;
       const isHistory = priority === "history";
       // The history of another timeframe asks where the pair was created, too; what was read before is a call's.
-      hasBegun ||= isHistory && askedBy(url).series === series && sent >= taken[0]!.received;
+      hasBegun ||= isHistory && askedBy(url).series === series && sent >= this.#polls[0]!.received;
       if (hasBegun && !isHistory) continue;
       const answered = received ?? sent + timeout;
       last = Math.max(last, answered);
