@@ -311,10 +311,12 @@ export class Poller<State> implements RunningPoll {
     const stretch = spending.pollThrottle(schedule);
     const next = this.#slotAfter(stretch);
     const probeAt = quotaProbeAt(this.#core, "counted");
-    if (stretch[next.kind] === 1 || next.at <= probeAt) return next;
+    const isThrottled = stretch.refresh > 1 || stretch.close > 1;
+    if (!isThrottled || next.at <= probeAt) return next;
     // The next period brings all of its units, and polls are as far apart as these allow. Whoever got none of this one asks first.
     const whole = this.#slotAfter(spending.wholeThrottle(schedule));
-    return whole.at >= probeAt + TURN ? whole : { at: probeAt + TURN, kind: "close" };
+    const again: Slot = whole.at >= probeAt + TURN ? whole : { at: probeAt + TURN, kind: "close" };
+    return stretch[next.kind] === 1 && next.at < again.at ? next : again;
   }
 
   #slotAfterFailure(error: AnyPairstreamError): Slot {
