@@ -2,10 +2,10 @@ import type { SchedulerLike, Subscription } from "rxjs";
 import { onAbort } from "../aborts.js";
 
 /**
- * A longer wait is made of timers of so many ms: one beyond 2^31 − 1 would fire at once, and as timers may stand still while
- * a machine sleeps, nobody would learn for as long as this that it has.
+ * A longer wait is made of timers of so many ms: one beyond 2^31 − 1 would fire at once, and as timers stand still
+ * while a machine sleeps, a long one would be late by that time.
  */
-const LONGEST_TIMER = 30_000;
+const LONGEST_TIMER = 600_000;
 /** If a timer fires more than this too early, in ms, the clock was set back. */
 const LARGEST_EARLINESS = 1_000;
 

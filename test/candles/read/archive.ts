@@ -1,5 +1,4 @@
 import fc from "fast-check";
-import type { SchedulerAction } from "rxjs";
 import { expect } from "vitest";
 import { type BackwardWalk, readBackward } from "../../../src/candles/read/backward.js";
 import { newestOf } from "../../../src/candles/read/counted.js";
@@ -124,7 +123,7 @@ export function archive(habits: Habits, now = NOW) {
     const { createdAt } = habits;
     return JSON.stringify({ blockTimestamp: createdAt === null ? null : new Date(createdAt).toISOString() });
   };
-  const clock = new ImpatientClock(now);
+  const clock = impatient(new VirtualClock(now));
   const copies = new Map<string, { text: string; at: number }>();
   const cached = (route: string) => {
     const question = habits.ignoresEnd ? route.replace(/&toDate=.*/, "") : route;
@@ -195,16 +194,16 @@ export function archive(habits: Habits, now = NOW) {
 }
 
 /** A clock on which whatever is waited for comes at once. */
-class ImpatientClock extends VirtualClock {
-  #advanced: Promise<unknown> = Promise.resolve();
-
-  override schedule<T>(work: (this: SchedulerAction<T>, state?: T) => void, delay = 0, state?: T) {
-    // What is waited for within a turn comes after it. A long wait is made of several timers.
-    this.#advanced = this.#advanced.then(async () => {
-      while (await this.fireNext());
-    });
-    return super.schedule(work, delay, state);
-  }
+function impatient(clock: VirtualClock): VirtualClock {
+  const { schedule } = clock;
+  let advanced = Promise.resolve();
+  return Object.assign(clock, {
+    schedule(...[work, delay = 0, state]: Parameters<typeof schedule>) {
+      // What is waited for within a turn comes after it.
+      advanced = advanced.then(() => clock.advanceBy(delay));
+      return schedule.call(clock, work, delay, state);
+    },
+  });
 }
 
 /** No test needs nearly as many: whoever asks without end is to be noticed. */
