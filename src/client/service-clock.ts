@@ -114,25 +114,10 @@ const LATE = 100;
 type Draft = { -readonly [field in keyof ServiceClock]: ServiceClock[field] };
 
 /** Takes note of a question whose answer has not come: a cache may have it, and give it to who asks again. */
-export function unanswered(
-  before: ServiceClock,
-  { sent, question }: Pick<RoundTrip, "sent" | "question">,
-): ServiceClock {
-  if (before.heard.some((one) => isLost(one, question))) return before;
-  const lost = {
-    low: -Infinity,
-    lowAt: sent,
-    high: Infinity,
-    highAt: sent,
-    answer: before.answers,
-    question,
-  };
+export function unanswered(before: ServiceClock, sent: number, question: string): ServiceClock {
+  const { answers: answer } = before;
+  const lost = { low: -Infinity, lowAt: sent, high: Infinity, highAt: sent, answer, question };
   return { ...before, heard: [lost, ...before.heard.slice(0, REMEMBERED - 1)] };
-}
-
-/** Whether the answer to a question has not come. */
-function isLost(one: Heard, question: string | undefined): boolean {
-  return one.high === Infinity && one.question === question;
 }
 
 /** Learns from one round trip. */
@@ -153,8 +138,8 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     if (known === undefined) clock.isConfirmed = true;
     return clock;
   }
-  const lost = before.heard.find((one) => isLost(one, question));
-  const made = Math.min(madeAfter(trip), lost?.highAt ?? Infinity);
+  const isLost = (one: Heard) => one.high === Infinity && one.question === question;
+  const made = Math.min(madeAfter(trip), before.heard.findLast(isLost)?.highAt ?? Infinity);
   clock.answers += 1;
   const seen: Machine = {
     low: date - received,
@@ -168,8 +153,8 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   // A cache may hide the age of its copies. One that comes once its second is over tells nothing.
   if (heard !== undefined && (sent >= heard.lowAt + 1_000 || seen.high < known!.low)) return clock;
   if (heard === undefined) {
-    const others = before.heard.filter((one) => one !== lost);
-    clock.heard = [{ ...seen, question }, ...others.slice(0, REMEMBERED - 1)];
+    const others = before.heard.filter((one) => !isLost(one)).slice(0, REMEMBERED - 1);
+    clock.heard = [{ ...seen, question }, ...others];
   }
   if (known === undefined) {
     clock.isConfirmed = seen.low <= NEAR && seen.high >= -NEAR;

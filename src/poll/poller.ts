@@ -89,8 +89,8 @@ export class Poller<State> implements RunningPoll {
   #feed: FeedUpdate<State> = UNASKED;
   #slot: Slot;
   #observedAt = -Infinity;
-  /** Until when closings have been asked for, by that epoch's clock: those that no answer has proven are left to later ones. */
-  #closed = { at: -Infinity, epoch: 0 };
+  /** The last closing that was asked for: those that no answer has proven are left to later ones. */
+  #closed = -Infinity;
   /** When the last answer came that shows no such pair, by the scheduler, while the poll waits because of it. */
   #missedAt: number | undefined;
   /** Whether the slot was asked for before, and that failed. */
@@ -175,8 +175,7 @@ export class Poller<State> implements RunningPoll {
       this.#timer?.unsubscribe();
     }
     if (this.#subscriber.closed) return;
-    const { epoch } = this.#core.serviceClock();
-    if (failure === undefined && this.#slot.kind === "close") this.#closed = { at: this.#slot.at, epoch };
+    if (failure === undefined && this.#slot.kind === "close") this.#closed = this.#known(this.#slot.at);
     const next = failure === undefined ? this.#nextSlot() : this.#slotAfterFailure(failure);
     this.#isRetry = next.at === this.#slot.at;
     this.#slot = next;
@@ -292,12 +291,10 @@ export class Poller<State> implements RunningPoll {
   /** The first closing that no answer has proven, or the first refresh, after the present slot. */
   #slotAfter(stretch = this.#core.spending.pollThrottle(this.#poll.schedule)): Slot {
     const { schedule } = this.#poll;
-    const clock = this.#core.serviceClock();
-    const now = earliestTime(clock, this.#core.scheduler.now());
+    const now = earliestTime(this.#core.serviceClock(), this.#core.scheduler.now());
     const { at, kind } = this.#slot;
-    const before = this.#closed.epoch === clock.epoch ? this.#closed.at : -Infinity;
-    const closed = kind === "close" ? Math.max(at, before) : before;
-    const proven = Math.max(this.#known(this.#observedAt), this.#known(closed));
+    const closed = this.#known(kind === "close" ? at : this.#closed);
+    const proven = Math.max(this.#known(this.#observedAt), closed);
     const next = nextSlot(schedule, proven, Math.max(this.#known(at), now), stretch);
     // A closing that is asked for no later serves a refresh just before it, too.
     if (next.kind === "close") return next;
@@ -311,12 +308,11 @@ export class Poller<State> implements RunningPoll {
     const stretch = spending.pollThrottle(schedule);
     const next = this.#slotAfter(stretch);
     const probeAt = quotaProbeAt(this.#core, "counted");
-    const isThrottled = stretch.refresh > 1 || stretch.close > 1;
-    if (!isThrottled || next.at <= probeAt) return next;
+    if (next.at <= probeAt) return next;
     // The next period brings all of its units, and polls are as far apart as these allow. Whoever got none of this one asks first.
     const whole = this.#slotAfter(spending.wholeThrottle(schedule));
     const again: Slot = whole.at >= probeAt + TURN ? whole : { at: probeAt + TURN, kind: "close" };
-    return stretch[next.kind] === 1 && next.at < again.at ? next : again;
+    return next.at < again.at ? next : again;
   }
 
   #slotAfterFailure(error: AnyPairstreamError): Slot {

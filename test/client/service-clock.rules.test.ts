@@ -116,7 +116,7 @@ describe("an answer that contradicts the bounds", () => {
   it("tells of no other clock where it may be a copy of an answer that has not come", () => {
     const known = learned(trip(0), trip(500, { sent: 500 }));
     const questions = ["first", "second"];
-    const lost = questions.reduce((clock, question) => unanswered(clock, { sent: 1_000, question }), known);
+    const lost = questions.reduce((clock, question) => unanswered(clock, 1_000, question), known);
     // Made at 1,020, and given by a cache that does not tell how old it is.
     const copies = questions.map((question) => ({ sent: 5_000, received: 5_020, date: 1_000, question }));
     for (const [clock, count] of [

@@ -157,8 +157,8 @@ class LiveCandles {
     // A cache answers the same question with the same answer. So a slot asks for a second one in other words, and for a third one
     // in these again: by the first words that might be older than the second. What may confirm a silence has words of its own.
     // A closing has its own, too: a poll just before it has filled the cache with what had not closed.
-    const words = book.silence === undefined ? Math.min(asks, 1) : Math.abs(2 - asks);
-    const stale = words + (priority === "close" ? 3 : 0);
+    const words = book.silence ? Math.abs(2 - asks) : Math.min(asks, 1);
+    const stale = priority === "close" ? words + 3 : words;
     return { from, to: present, anchors, shown, endAt, stale };
   }
 

@@ -38,10 +38,9 @@ export async function judged(
   const earlier = isBlank ? Math.max(beginning, rules.intervals.shift(to, -FULL_PAGE)) : to;
   const question = { from: Math.min(anchors[0]!, earlier), to, anchors };
   const alone = await pages.read(question, options).catch((error) => {
-    if (isPoll && error instanceof PairstreamError) return undefined;
-    throw error;
+    if (!isPoll || !(error instanceof PairstreamError)) throw error;
   });
-  if (alone === undefined || (isBlank && alone.isEmpty)) return judgement;
+  if (!alone || (isBlank && alone.isEmpty)) return judgement;
   if (alone.lacking.size < anchors.length) {
     // Those that it shows are there: whether they are lacking is asked anew.
     const lacking = new Map([...alone.lacking].map((anchor) => [anchor, alone.at]));

@@ -23,8 +23,8 @@ import {
 export interface BackwardOptions extends Counted, Losses {
   /** How far back to read at most; the start of an interval. Default: as far as there may be anything. */
   readonly from?: number;
-  /** The newest known candle before that: an answer that reaches so far back has to show it as well. */
-  readonly beside?: number | undefined;
+  /** The newest known candle before that, if any is near: an answer that reaches so far back has to show it as well. */
+  readonly beside?: readonly number[];
   /** The end of the newest of them, asked anew until one is found, as the first answer may tell the time. */
   readonly until: () => number;
   /** A candle before that which has been shown before, if any has: the first answer has to show it as well. */
@@ -64,7 +64,7 @@ export async function readBackward(
   options: ReadOptions,
 ): Promise<readonly FinalPart[]> {
   const { from: bottom = EARLIEST, until, known: shown = [], walk } = query;
-  let { beside } = query;
+  let { beside = [] } = query;
   const { intervals } = rules;
   const { parts } = walk;
   const { scheduler } = core;
@@ -87,8 +87,8 @@ export async function readBackward(
     walk.stride ??= { length: Math.min(FULL_PAGE, stillWanted(query, [], intervals)) };
     const kept = toldUntil(walk, to);
     const begin = Math.max(startOfRange(intervals, walk.stride, to, earliest()), lastOf(walk));
-    const others = walk.book.anchors.filter((anchor) => anchor !== beside);
-    const anchors = beside === undefined || begin > earliest() ? others : [beside, ...others];
+    let { anchors } = walk.book;
+    if (begin <= earliest()) anchors = [...new Set([...beside, ...anchors])];
     const limit = limitOf(walk.stride, missing);
     const asked = { from: begin, to, anchors, stale: stale + asks, searchUntil: to, ...limit };
     page = kept ?? (await pages.read(asked, options));
@@ -116,14 +116,14 @@ export async function readBackward(
     // What follows the last row that was told counts once an answer has begun with that.
     const isAscending = page.isAscending === true && inRange.at(-1)?.timestamp !== lastOf(walk);
     const part = { ...page, from: isSilent ? from : start, bornAt: to, isAscending };
-    const told = { finalUntil: part.from, coveredFrom: part.from, coveredUntil: part.from };
-    const before = { ...walk.book, anchors, ...told };
+    const { from: finalUntil } = part;
+    const before = { ...walk.book, anchors, finalUntil, coveredFrom: finalUntil, coveredUntil: finalUntil };
     const judgement = await judged(pages, rules, before, part, options);
     const isGone = tellLosses(before, part, judgement, query);
     const { doubt } = judgement;
-    const { finalUntil } = judgement.book;
-    if (doubt === undefined && finalUntil < to) {
-      walk.told = [...(walk.told ?? []), { ...page, to: finalUntil }];
+    const { finalUntil: told } = judgement.book;
+    if (doubt === undefined && told < to) {
+      walk.told = [...(walk.told ?? []), { ...page, to: told }];
       walk.stride = shorter;
       continue;
     }
@@ -131,7 +131,7 @@ export async function readBackward(
     if (doubt !== undefined) {
       if (isGone) {
         known = [];
-        beside = undefined;
+        beside = [];
         parts.splice(0, 1, ...parts.slice(0, 1).flatMap(withoutFirst));
         walk.book = { ...walk.book, anchors: anchorsOf() };
       }

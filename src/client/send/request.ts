@@ -151,17 +151,13 @@ export class Sender {
     };
     this.activity.emit(() => ({ type: "request", at: sent, url: route, attempt, priority }));
     ask.tell?.({ type: "sent" });
-    const lose = () => {
-      this.clock = unanswered(this.clock, { sent, question: questionOf(route) });
-    };
     const take = (ended: Answer | NoAnswer) => {
       const { received } = ended;
       const answer = "why" in ended ? undefined : ended;
-      if ("why" in ended && !ended.isStale && !ended.isUnsent) lose();
       // What was not sent costs nothing.
       const told = answer ? weightOf(answer) : (ended as NoAnswer).isUnsent ? 0 : undefined;
       const weight = settle(told, answer?.status === 200);
-      const came = answer ? this.#read(ask, route, answer) : this.#failed(route, ended as NoAnswer);
+      const came = answer ? this.#read(ask, route, answer) : this.#failed(route, sent, ended as NoAnswer);
       const error = "error" in came ? { error: came.error } : {};
       if (error.error instanceof QuotaExceededError) this.spending.exhaust();
       this.activity.emit(() => ({
@@ -180,7 +176,6 @@ export class Sender {
       return turn && "error" in came ? { ...came, key: turn.number } : came;
     };
     return result.then(take, (reason) => {
-      lose();
       settle(undefined, false);
       leave(this.settings.scheduler.now());
       throw reason;
@@ -213,8 +208,13 @@ export class Sender {
     }
   }
 
-  #failed(route: string, { why, cause: thrown, isStale, isUnsent, received: at }: NoAnswer): Failure {
+  #failed(
+    route: string,
+    sent: number,
+    { why, cause: thrown, isStale, isUnsent, received: at }: NoAnswer,
+  ): Failure {
     const { timeout } = this.settings;
+    if (!isStale) this.clock = unanswered(this.clock, sent, questionOf(route));
     const cause = this.redact.cause(thrown);
     const asked = (problem: string) =>
       `GET ${this.#pathOf(route)} ${isUnsent ? "was not sent, as apiKey() gave no key" : problem}`;

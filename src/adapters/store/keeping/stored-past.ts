@@ -109,9 +109,8 @@ export class StoredPast implements PastReader {
           if (from === end) continue;
           const before = new Set(parts);
           const onGone = (anchors: readonly number[]) => this.#forget(anchors);
-          const newest = held.candles.at(-1)?.timestamp;
-          const isNear = newest !== undefined && intervals.count(newest, from) <= FULL_PAGE;
-          const beside = isNear ? newest : undefined;
+          const newest = held.candles.slice(-1).map(({ timestamp }) => timestamp);
+          const beside = newest.filter((timestamp) => intervals.count(timestamp, from) <= FULL_PAGE);
           const read = await this.#service.newest({ ...query, from, beside, onGone }, options);
           const shows = ({ candles }: Pick<FinalPart, "candles">) => candles.length > 0;
           const isBeside = shows(held) || read.some(shows);
