@@ -273,44 +273,30 @@ it("whoever joins after the machine's clock was set back, where no answer has a 
   expect(told.at(-1)).toBe(at("12:05:00"));
 });
 
-it("a machine's clock that is set ahead, and found out just before a close, leaves out no close", async () => {
-  const lates = await Promise.all(
-    Array.from({ length: 16 }, async (_, step) => {
-      const { world, setClock } = settableWorld();
-      world.swapsEvery(10_000, at("11:00:00"), at("13:00:00"));
-      let closedAt = Infinity;
-      watchCandles(world.client, { ...MINUTES, every: 7_809 }).subscribe(({ status, candle }) => {
-        if (status === "closed" && candle.timestamp === at("12:05:00")) closedAt = world.clock.now();
-      });
-      await world.clock.advanceTo(at("12:05:47"));
-      setClock(20_000 + step * 500);
-      await world.clock.advanceTo(at("12:07:30"));
-      return closedAt - at("12:06:01");
-    }),
-  );
-  expect(Math.min(...lates)).toBeGreaterThanOrEqual(0);
-  expect(Math.max(...lates)).toBeLessThan(3_000);
-});
-
-it("a machine's clock that is set ahead by hours is found out at the next close, which is told", async () => {
-  const lates = await Promise.all(
-    Array.from({ length: 12 }, async (_, step) => {
-      const { world, setClock } = settableWorld();
-      world.swapsEvery(10_000, at("11:00:00"), at("13:00:00"));
-      let closedAt = Infinity;
-      const options = { ...MINUTES, every: "close", settle: 0 } as const;
-      watchCandles(world.client, options).subscribe(({ status, candle }) => {
-        if (status === "closed" && candle.timestamp === at("12:05:00")) closedAt = world.clock.now();
-      });
-      await world.clock.advanceTo(at("12:05:30"));
-      setClock(5 * 3_600_000 + step * 5_100);
-      await world.clock.advanceTo(at("12:09:30"));
-      return closedAt - at("12:06:00");
-    }),
-  );
-  expect(Math.min(...lates)).toBeGreaterThanOrEqual(0);
-  expect(Math.max(...lates)).toBeLessThan(3_000);
-});
+it.each([
+  { every: 7_809, settle: 1_000, at: "12:05:47", by: 20_000, steps: 500 },
+  { every: "close", settle: 0, at: "12:05:30", by: 5 * 3_600_000, steps: 5_100 },
+] as const)(
+  "a machine's clock that is set ahead, and found out about a close, leaves out no close: %o",
+  async ({ every, settle, at: time, by, steps }) => {
+    const lates = await Promise.all(
+      Array.from({ length: 16 }, async (_, step) => {
+        const { world, setClock } = settableWorld();
+        world.swapsEvery(10_000, at("11:00:00"), at("13:00:00"));
+        let closedAt = Infinity;
+        watchCandles(world.client, { ...MINUTES, every, settle }).subscribe(({ status, candle }) => {
+          if (status === "closed" && candle.timestamp === at("12:05:00")) closedAt = world.clock.now();
+        });
+        await world.clock.advanceTo(at(time));
+        setClock(by + step * steps);
+        await world.clock.advanceTo(at("12:09:30"));
+        return closedAt - at("12:06:00") - settle;
+      }),
+    );
+    expect(Math.min(...lates)).toBeGreaterThanOrEqual(0);
+    expect(Math.max(...lates)).toBeLessThan(3_000);
+  },
+);
 
 it.each([
   [1, 10_000],

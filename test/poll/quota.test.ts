@@ -94,29 +94,32 @@ describe("streams that cost more than a quota allows", () => {
     expect(reports).toBeGreaterThanOrEqual(60 / plan.apart - 1);
   });
 
-  it("poll within an interval again once a new period begins, however little the last one has left to them", async () => {
-    for (let units = 4_000; units <= 5_000; units += 25) {
-      const clock = new VirtualClock(START);
-      const { pairs, clientOptions } = demoService({ createdAt: "2024-12-01", clock: () => clock.now() });
-      const quota = { units, per: 10 * MINUTE };
-      const client = createClient({ ...clientOptions, scheduler: clock, quota, warn: false });
-      const [pairAddress] = pairs;
-      const series = { network: "mainnet", pairAddress, currency: "usd" } as const;
-      const asked: number[] = [];
-      const all = client.activity.subscribe((activity) => {
-        const isPoll = activity.type === "request" && activity.url.includes("timeframe=30min");
-        if (isPoll) asked.push(activity.at - START);
-      });
-      all.add(watchCandles(client, { ...series, timeframe: "30min", every: MINUTE }).subscribe());
-      all.add(watchCandles(client, { ...series, timeframe: "5min", every: "close" }).subscribe());
-      const range = { fromDate: START - 60 * MINUTE, toDate: START };
-      for (let call = 0; call < 24; call += 1)
-        void client.ohlcvPage({ ...series, timeframe: "1min", ...range }).catch(() => {});
-      await clock.advanceTo(START + 10 * MINUTE);
-      const before = asked.length;
-      await clock.advanceTo(START + 20 * MINUTE);
-      all.unsubscribe();
-      expect([units, asked.length - before]).toEqual([units, 10]);
-    }
-  });
+  it.each(["30min", "1d"] as const)(
+    "poll within an interval of %s again once a new period begins, however little the last one has left",
+    async (timeframe) => {
+      for (let units = 4_000; units <= 5_000; units += 25) {
+        const clock = new VirtualClock(START);
+        const { pairs, clientOptions } = demoService({ createdAt: "2024-12-01", clock: () => clock.now() });
+        const quota = { units, per: 10 * MINUTE };
+        const client = createClient({ ...clientOptions, scheduler: clock, quota, warn: false });
+        const [pairAddress] = pairs;
+        const series = { network: "mainnet", pairAddress, currency: "usd" } as const;
+        const asked: number[] = [];
+        const all = client.activity.subscribe((activity) => {
+          const isPoll = activity.type === "request" && activity.url.includes(`timeframe=${timeframe}&`);
+          if (isPoll) asked.push(activity.at - START);
+        });
+        all.add(watchCandles(client, { ...series, timeframe, every: MINUTE }).subscribe());
+        all.add(watchCandles(client, { ...series, timeframe: "5min", every: "close" }).subscribe());
+        const range = { fromDate: START - 60 * MINUTE, toDate: START };
+        for (let call = 0; call < 24; call += 1)
+          void client.ohlcvPage({ ...series, timeframe: "1min", ...range }).catch(() => {});
+        await clock.advanceTo(START + 10 * MINUTE);
+        const before = asked.length;
+        await clock.advanceTo(START + 20 * MINUTE);
+        all.unsubscribe();
+        expect([units, asked.length - before]).toEqual([units, 10]);
+      }
+    },
+  );
 });

@@ -15,9 +15,9 @@ const MOST_DOUBLINGS = 6;
 
 /**
  * Judges an answer. Where two answers have lacked all anchors, these are asked for alone. They are given up if that answer
- * lacks them, too. A poll whose question fails tells what it has. What if the service shows nothing at all? A poll with all its anchors waits until it shows something, as so
- * many final candles do not go at once. A read has to end: it asks for the page before the anchors as well, and gives them up
- * if something shows there.
+ * lacks them, too. If that question fails, a poll tells what the answer in hand holds, and keeps its anchors. What if the service
+ * shows nothing at all? A poll with all its anchors waits until it shows something, as so many final candles do not go at once. A
+ * read has to end: it asks for the page before the anchors as well, and gives them up if something shows there.
  */
 export async function judged(
   pages: SeriesPages,
