@@ -292,6 +292,18 @@ describe("watchCandles with a store", () => {
     subscription.unsubscribe();
   });
 
+  it("reads on after what is stored where the newest of that is gone from the service", async () => {
+    const store = memoryStore();
+    await fetched(begin(store, START), START - 4 * HOUR, START - 3 * HOUR);
+    const newest = (await store.read(KEY_OF_MINUTES, ALL)).candles.at(-1)!.timestamp;
+    const again = begin(store, START);
+    const kept = again.swaps.filter(({ timestamp }) => timestamp < newest || timestamp >= newest + MINUTE);
+    again.swaps.splice(0, again.swaps.length, ...kept);
+    const { candles } = await watched(again, { since: { candles: 150 } }, MINUTE);
+    const expected = await truthOf(START, START - 150 * MINUTE, START - MINUTE);
+    expect(candles).toEqual(expect.arrayContaining(expected));
+  });
+
   it("ends where nothing lies between what is stored and the pair's creation", async () => {
     const store = memoryStore();
     const to = at("11:57:00");
