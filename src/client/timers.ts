@@ -2,10 +2,10 @@ import type { SchedulerLike, Subscription } from "rxjs";
 import { onAbort } from "../aborts.js";
 
 /**
- * A longer wait is made of timers of so many ms: one beyond 2^31 − 1 would fire at once, and as timers stand still
- * while a machine sleeps, a long one would be late by that time.
+ * A longer wait is made of timers, each a hundredth of what is left of it, or so many ms: one beyond 2^31 − 1 would fire at once,
+ * and as timers stand still while a machine sleeps, a long one would be late by that time.
  */
-const LONGEST_TIMER = 600_000;
+const SHORT_TIMER = 60_000;
 /** If a timer fires more than this too early, in ms, the clock was set back. */
 const LARGEST_EARLINESS = 1_000;
 
@@ -17,7 +17,10 @@ const LARGEST_EARLINESS = 1_000;
 export function callAt(scheduler: SchedulerLike, instant: number, work: () => void): Subscription {
   let target = instant;
   let armedAt = scheduler.now();
-  const delay = () => Math.min(Math.max(0, target - armedAt), LONGEST_TIMER);
+  const delay = () => {
+    const left = Math.max(0, target - armedAt);
+    return Math.min(left, Math.max(SHORT_TIMER, Math.ceil(left / 100)));
+  };
   return scheduler.schedule(function () {
     const now = scheduler.now();
     const early = armedAt + delay() - now;

@@ -214,8 +214,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "sets a timer for a month",
     file: "client/timers.ts",
-    find: "Math.min(Math.max(0, target - armedAt), LONGEST_TIMER)",
-    replace: "Math.max(0, target - armedAt)",
+    find: "return Math.min(left, Math.max(SHORT_TIMER, Math.ceil(left / 100)));",
+    replace: "return left;",
     seeds: [158, 235, 81],
   },
   {
