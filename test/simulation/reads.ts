@@ -199,10 +199,16 @@ export function looksOf(log: RunLog): ReadonlyMap<string, readonly Look[]> {
 function isRunPast(pages: readonly Read[]): boolean {
   const { from, to } = pages[0]!.asked;
   const shown = pages.flatMap(({ rows }) => [...rows.keys()]);
-  const isDescending = shown.every((timestamp, at) => timestamp <= (shown[at - 1] ?? timestamp));
   return (
-    isDescending && shown.at(-1)! < from && shown.some((timestamp) => timestamp >= from && timestamp < to)
+    isDescending(shown) &&
+    shown.at(-1)! < from &&
+    shown.some((timestamp) => timestamp >= from && timestamp < to)
   );
+}
+
+/** Whether there are several, and each lies before the one that it follows. */
+function isDescending(timestamps: readonly number[]): boolean {
+  return timestamps.length > 1 && timestamps.every((each, at) => at === 0 || each <= timestamps[at - 1]!);
 }
 
 /** Whether a walk ends with a page although another one follows: that has failed or, of the past, there are enough rows. */
@@ -218,11 +224,11 @@ function isLeft({ exchange, asked, cursor }: Read, { told }: RunLog): boolean {
   return true;
 }
 
-/** What a walk says that was left: all on this side of its last row, if a second page has shown which side that is. */
+/** What a walk says that was left: all on this side of its last row, if a second page has shown which side that is, or rows that descend. */
 function leftLookOf(pages: readonly Read[], log: RunLog): Look | undefined {
   const look = lookOf(pages, log);
   const ends = [...look.rows.keys(), ...look.broken];
-  if (pages.length < 2 || ends.length === 0) return undefined;
+  if (ends.length === 0 || (pages.length < 2 && !isDescending([...look.rows.keys()]))) return undefined;
   const { from, to } = look.asked;
   const isOldestFirst = log.plan.world.quirks.order === "oldest-first";
   const told = isOldestFirst ? { from, to: Math.max(...ends) + 1 } : { from: Math.min(...ends), to };

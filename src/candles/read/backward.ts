@@ -92,10 +92,9 @@ export async function readBackward(
     const limit = limitOf(walk.stride, missing);
     const asked = { from: begin, to, anchors, stale: stale + asks, searchUntil: to, ...limit };
     page = kept ?? (await pages.read(asked, options));
-    const shorter = strideAfter(coveredBy(walk.stride, intervals, asked), undefined);
     if (page === undefined || page.to < to) {
       if (page?.candles.length) walk.told = [...(walk.told ?? []), page];
-      walk.stride = shorter;
+      walk.stride = strideAfter(coveredBy(walk.stride, intervals, asked), undefined);
       continue;
     }
     const { from } = page;
@@ -124,7 +123,6 @@ export async function readBackward(
     const { finalUntil: told } = judgement.book;
     if (doubt === undefined && told < to) {
       walk.told = [...(walk.told ?? []), { ...page, to: told }];
-      walk.stride = shorter;
       continue;
     }
     walk.book = judgement.book;

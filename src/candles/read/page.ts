@@ -111,8 +111,8 @@ function isFuller(candle: Candle, other: Candle): boolean {
 }
 
 /**
- * The part of a range that its first pages tell of, up to the last row of `end`. Which side that is on only shows with the
- * second page, whoever knows when that was made.
+ * The part of a range that its first pages tell of, up to the last row of `end`. Which side that is on shows in how the pages
+ * follow on each other. A page of which none is known to follow tells only of its end, where its rows descend.
  */
 export function toldOf(
   intervals: Intervals,
@@ -120,16 +120,17 @@ export function toldOf(
   pages: readonly Served[],
   end: Served | undefined,
 ): Span | undefined {
-  if (end === undefined || pages.length < 2) return undefined;
+  if (end === undefined) return undefined;
+  const { first, last } = end.facts;
   const follow = (isNext: (page: PageFacts, before: PageFacts) => boolean) =>
     pages.every(
       ({ facts }, at) => facts.first <= facts.last && (at === 0 || isNext(facts, pages[at - 1]!.facts)),
     );
-  const { first, last } = end.facts;
-  const told = follow((page, before) => page.last <= before.first)
-    ? { from: Math.max(from, intervals.start(first)), to }
-    : follow((page, before) => page.first >= before.last)
-      ? { from, to: Math.min(to, intervals.end(intervals.start(last))) }
-      : { from, to: from };
-  return told.from < told.to ? told : undefined;
+  const isAlone = pages.length < 2;
+  const isNewestFirst = isAlone
+    ? first < last && isOrdered(end.candles, -1)
+    : follow((page, before) => page.last <= before.first);
+  if (isNewestFirst) return { from: Math.max(from, intervals.start(first)), to };
+  const isOldestFirst = !isAlone && follow((page, before) => page.first >= before.last);
+  return isOldestFirst ? { from, to: Math.min(to, intervals.end(intervals.start(last))) } : undefined;
 }

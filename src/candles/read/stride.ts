@@ -59,9 +59,9 @@ function inRange({ candles, from }: Page): number {
 
 /** The stride to so many more candles, if they lie as densely as those of an answer that has shown some. */
 export function strideToFind(stride: Stride, page: Page, missing: number): Stride {
-  const { length } = strideAfter(stride, page);
+  const { length, left } = strideAfter(stride, page);
   const needed = Math.ceil((SPARE * stride.length * missing) / Math.max(1, inRange(page)));
-  return { length: Math.max(SMALL_PAGE, Math.min(needed, length)) };
+  return { length: Math.max(SMALL_PAGE, Math.min(needed, length)), left };
 }
 
 /** The stride after an answer that has shown nothing up to there. */
@@ -77,8 +77,7 @@ export function isSilent(page: Page): boolean {
 
 /** Of a range that may hold more than a page, no more is read than a few pages; `missing`: how many candles are wanted of it. */
 export function limitOf({ length }: Stride, missing = MOST_CANDLES): Pick<Wanted, "mostCandles"> {
-  if (length <= FULL_PAGE) return { mostCandles: Infinity };
-  return { mostCandles: Math.min(MOST_CANDLES, Math.max(AIMED_CANDLES, SPARE * missing)) };
+  return { mostCandles: length <= FULL_PAGE ? Infinity : Math.min(MOST_CANDLES, missing) };
 }
 
 /** The end of the range that begins at `from`, ascending; `opening`: where the series begins, as far as that is known. */

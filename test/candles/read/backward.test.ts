@@ -92,6 +92,21 @@ describe("the newest candles of a series", () => {
     expect(timesOf(await shop.backward(900, minute(5_000), walk))).toEqual(run(4_100, 900));
   });
 
+  it("keep what one page of an answer has told whose rows descend, where the next one fails", async () => {
+    const habits = { times: run(0, 5_000), pageSize: 500, failures: new Set([1]) };
+    const told = async (order: "ascending" | "descending" | "shuffled") => {
+      const shop = archive({ ...habits, order });
+      const walk: BackwardWalk = { parts: [] };
+      await expect(shop.backward(900, minute(5_000), walk)).rejects.toThrow(NetworkError);
+      const before = timesOf(walk.parts);
+      expect(timesOf(await shop.backward(900, minute(5_000), walk))).toEqual(run(4_100, 900));
+      return before;
+    };
+    expect(await told("descending")).toEqual(run(4_500, 500));
+    // Nobody knows at which end of the range it lies.
+    for (const order of ["ascending", "shuffled"] as const) expect(await told(order)).toEqual([]);
+  });
+
   it("keep it where a service gives the oldest first, too", async () => {
     const shop = archive({ times: run(0, 5_000), pageSize: 100, order: "ascending", failures: new Set([7]) });
     const walk: BackwardWalk = { parts: [] };
@@ -209,6 +224,45 @@ describe("the newest candles of a series", () => {
     const times = [...run(0, 40_000), ...run(40_000, 20, 400)];
     const { got, asked } = await lastOf({ times }, 900, minute(48_000));
     expect(got).toEqual(times.slice(-900));
-    expect(asked.pages).toBeLessThanOrEqual(6);
+    expect(asked.pages).toBeLessThanOrEqual(5);
+  });
+
+  it.each([1_000, 8_000, 60_000])(
+    "take one request for a silence of %i intervals at the end of an answer that gives the oldest first",
+    async (silence) => {
+      const times = run(0, 30, 3);
+      const [from, until] = [minute(0), minute(90 + silence)];
+      const read = async (order: "ascending" | "descending") => {
+        const { got, asked } = await lastOf({ times, order, createdAt: from }, 20, until);
+        expect(got).toEqual(times.slice(-20));
+        return asked.pages;
+      };
+      expect(await read("ascending")).toBeLessThanOrEqual((await read("descending")) + 1);
+    },
+  );
+
+  it("cost little more than their pages where the newest come first, however uneven the market is", async () => {
+    const part = fc.record({
+      step: fc.integer({ min: 1, max: 500 }),
+      length: fc.integer({ min: 300, max: 30_000 }),
+    });
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(part, { minLength: 2, maxLength: 10 }),
+        fc.integer({ min: 10, max: 2_000 }),
+        fc.integer({ min: 100, max: 1_000 }),
+        async (parts, count, pageSize) => {
+          const times: number[] = [];
+          let end = 0;
+          for (const { step, length } of parts) {
+            times.push(...run(end, Math.ceil(length / step), step));
+            end += length;
+          }
+          const { got, asked } = await lastOf({ times, pageSize, createdAt: minute(0) }, count, minute(end));
+          expect(got).toEqual(times.slice(-count));
+          expect(asked.pages).toBeLessThanOrEqual(count / pageSize + 10);
+        },
+      ),
+    );
   });
 });

@@ -66,8 +66,14 @@ describe("the part of a range that the first pages tell of", () => {
     expect(told(pageOf([10, 20]), pageOf([30, 40]))).toEqual({ from: range.from, to: minute(41) });
   });
 
-  it("is not known of one page alone, nor of pages without an order", () => {
-    expect(told(pageOf([90, 80]))).toBeUndefined();
+  it("is the end of the range where a page alone descends: pages of rows that ascend may begin at either side", () => {
+    expect(told(pageOf([90, 80]))).toEqual({ from: minute(80), to: range.to });
+    expect(told(pageOf([80, 90]))).toBeUndefined();
+    expect(told(pageOf([80, 90], [70]))).toBeUndefined();
+  });
+
+  it("is not known of a page with one row, nor of rows or pages without an order", () => {
+    for (const minutes of [[], [80], [80, 80], [90, 60, 70]]) expect(told(pageOf(minutes))).toBeUndefined();
     expect(told(pageOf([90, 60]), pageOf([70, 50]))).toBeUndefined();
   });
 

@@ -12,7 +12,7 @@ const PATIENCE = 0.5;
 
 /**
  * A request that failed is sent again, but not before it has waited as `retry` says; after its last attempt, as after
- * failures in a row.
+ * failures in a row. `all`: those among which the next attempt is, if these are not all.
  */
 export function allowRetries(
   log: RunLog,
@@ -20,6 +20,7 @@ export function allowRetries(
   account: Account,
   isSame: (next: Exchange, failed: Exchange) => boolean = () => true,
   stays: readonly StayLog[] = [],
+  all = exchanges,
 ): void {
   const { retry, timeout = 10_000 } = log.plan.world.client;
   const rules = {
@@ -31,19 +32,28 @@ export function allowRetries(
   const endOf = endsOf(log);
   /** Who ends with a pair that is not known asks for it so often, and has an answer after a minute. */
   const hasty = stays.filter((stay) => !waits(stay)).map(({ joined }) => ({ joined, left: ENOUGH.answers }));
-  /** Looks that failed for good, in a row. */
-  let row = 0;
-  for (const [at, failed] of exchanges.entries()) {
+  /** Looks that failed for good, in a row, of those who ask for the same. */
+  const rows: { readonly first: Exchange; failures: number }[] = [];
+  for (const failed of exchanges) {
     const { told, attempt = 1 } = failed;
-    if (told?.isGood === true) row = 0;
-    if (told?.isGood !== false) continue;
+    if (told === undefined) continue;
+    let row = rows.find(({ first }) => isSame(first, failed));
+    if (row === undefined) {
+      row = { first: failed, failures: 0 };
+      rows.push(row);
+    }
+    if (told.isGood) {
+      row.failures = 0;
+      continue;
+    }
     const ended = endOf.get(failed)!;
-    const after = exchanges.find((next, index) => index > at && next.sent >= ended && isSame(next, failed));
+    const place = all.indexOf(failed);
+    const after = all.find((next, at) => at > place && next.sent >= ended && isSame(next, failed));
     const isRetry = attempt < rules.attempts && after?.attempt === attempt + 1;
-    if (!isRetry) row += 1;
+    if (!isRetry) row.failures += 1;
     const wait = isRetry
       ? Math.min(rules.maxDelay, rules.baseDelay * 2 ** (attempt - 1))
-      : Math.min(LONGEST_WAIT, Math.max(1_000, rules.maxDelay) * 2 ** (row - 1));
+      : Math.min(LONGEST_WAIT, Math.max(1_000, rules.maxDelay) * 2 ** (row.failures - 1));
     if (after === undefined) continue;
     if (after.sent - ended >= PATIENCE * wait) account.allow("retry");
     else if (isMissing(log, failed)) {

@@ -72,7 +72,7 @@ export async function allowPolls(
       );
     };
     const others = own.filter((exchange, at) => !isAskedAtOnce(exchange, at));
-    allowRetries(log, others, account, undefined, stays);
+    allowRetries(log, others, account, undefined, stays, own);
     for (const [at, exchange] of own.entries()) {
       if (isAskedAtOnce(exchange, at)) again += 1;
       const read = readOf(exchange);

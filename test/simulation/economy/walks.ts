@@ -66,8 +66,6 @@ export async function allowWalks(
       const [first = span.to, ...others] = await candlesOf(log, walk, span);
       account.allow("page", Math.max(1, Math.ceil((1 + others.length) / pageSize)));
       if (first > intervals.start(span.from)) account.allow("silence");
-      // Whoever gives the oldest first, be it by chance, leaves out the newest where an answer is cut.
-      if (mayAscend && intervals.end(others.at(-1) ?? first) < span.to) account.allow("end");
       // How many candles there are nobody can know before.
       if (intervals.count(span.from, span.to) > pageSize) account.allow("probe", probe);
       if (others.length >= TOO_MANY) account.allow("parts", PARTS);
@@ -119,6 +117,7 @@ export async function allowWalks(
     if (exchange.ahead !== before.ahead && followsAtOnce(next, exchange)) contradicted += 1;
     account.allow("again", timesUnknown(log, exchange));
     if (leadsNowhere(read)) account.allow("page");
+    if (mayAscend && own !== undefined && mayBeCutAtItsEnd(read, own)) account.allow("end");
   }
   account.allow("again", Math.min(contradicted, MOST_AGAIN * walks.length));
   // A read that fails halfway begins anew, and takes its last answer once more.
@@ -152,6 +151,13 @@ function isThinner(read: Read, before: readonly Read[], intervals: Intervals): b
   const next = before.findLast(({ asked }) => from < asked.from && asked.from < to && to <= asked.to);
   const isWhole = read.asked.cursor === undefined && read.cursor === undefined;
   return next !== undefined && isWhole && read.served > 0 && densityOf(read) < densityOf(next) / 2;
+}
+
+/** Whether an answer ends with a silence, and gives the oldest first, be it by chance: one that is cut leaves out the newest. */
+function mayBeCutAtItsEnd({ rows, cursor, asked }: Read, { end, shift }: Intervals): boolean {
+  const shown = [...rows.keys()];
+  const isAscending = shown.length > 1 && shown.every((each, at) => each > (shown[at - 1] ?? -Infinity));
+  return isAscending && cursor === undefined && end(shown.at(-1)!) < shift(asked.to, -1);
 }
 
 /** Whether a range comes back empty, as it begins before the pair's creation, although it holds candles. */
