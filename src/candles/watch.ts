@@ -72,7 +72,6 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
     const clockAtJoin = core.serviceClock();
     const intervalAtJoin = (clock: ServiceClock) =>
       watch.rules.intervals.start(earliestTime(clock, joinedAt));
-    const intervalNow = () => intervalAtJoin(core.serviceClock());
     let view: CandleView | undefined;
     let history: HistoryReading | undefined;
     /** The subscription's own interval by the first answer since, if that was no state and its `Date` was believed. */
@@ -96,10 +95,9 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
       const { book } = state;
       warnOfFuture(core, watch);
       const reading = new HistoryReading(core, watch, stored, progress, { book, running });
-      const isCertain = watch.since !== undefined || clock.isConfirmed;
       const opened = new CandleView(watch, {
         start: reading.start,
-        ...(isCertain ? {} : { startAnew: intervalNow }),
+        startAnew: () => intervalAtJoin(core.serviceClock()),
         hasHistory: reading.isNeeded,
       });
       history = reading;

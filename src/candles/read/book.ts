@@ -74,8 +74,7 @@ export function isFinal({ type, status }: CandleChange): boolean {
 
 /** Whether two answers lack all anchors, the last one made at `at`. Either both were cut, or the anchors are gone. */
 export function lacksAllTwice({ anchors, lacking }: CandleBook, at: number): boolean {
-  const due = dueBy(anchors, at);
-  return due.length > 0 && due.every((anchor) => lacking.has(anchor) && isApart(at, lacking.get(anchor)!));
+  return anchors.length > 0 && anchors.every((anchor) => isApart(at, lacking.get(anchor) ?? at));
 }
 
 /** The book without its anchors, which are gone. What is final stays final. What is covered begins anew behind it. */
@@ -116,11 +115,6 @@ export function byAnotherClock(rules: CandleRules, book: CandleBook, { at, epoch
     observedAt: -Infinity,
     epoch,
   };
-}
-
-/** The anchors before `at`. If the clock was set back, the others lie in the future, and no answer shows them. */
-export function dueBy(anchors: readonly number[], at: number): readonly number[] {
-  return anchors.length === 0 || anchors.at(-1)! < at ? anchors : anchors.filter((anchor) => anchor < at);
 }
 
 /** The change when an answer shows a candle, if there is any. A status never goes back. */

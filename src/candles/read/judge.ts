@@ -1,6 +1,6 @@
 import { APART, isApart, mayShowSoon } from "../../poll/apart.js";
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
-import { ANCHORS, byAnotherClock, type CandleBook, type CandleChange, dueBy, NONE_LACKING } from "./book.js";
+import { ANCHORS, byAnotherClock, type CandleBook, type CandleChange, NONE_LACKING } from "./book.js";
 import { Comparison } from "./comparison.js";
 import { type BrokenRow, firstRowOf, isGone, mayBeReadYet, readAgain } from "./evidence.js";
 import type { Page } from "./page.js";
@@ -151,7 +151,7 @@ function anchorsLacking(
   { lacking, at }: Page,
 ): ReadonlyMap<number, number> {
   if (lacking.size === 0) return NONE_LACKING;
-  const own = dueBy(anchors, at).filter((anchor) => lacking.has(anchor));
+  const own = anchors.filter((anchor) => lacking.has(anchor));
   return new Map(own.map((anchor) => [anchor, before.get(anchor) ?? at]));
 }
 
@@ -164,7 +164,7 @@ function anchorsGone(
   page: Page,
   lacking: ReadonlyMap<number, number>,
 ): ReadonlySet<number> {
-  if (lacking.size === 0 || lacking.size === dueBy(anchors, page.at).length) return NONE_GONE;
+  if (lacking.size === 0 || lacking.size === anchors.length) return NONE_GONE;
   const gone = new Set<number>();
   for (const [anchor, missedAt] of lacking) if (isGone(rules, page, anchor, missedAt)) gone.add(anchor);
   return gone;

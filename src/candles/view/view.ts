@@ -34,7 +34,7 @@ interface Delivery {
 interface ViewOptions {
   /** Nothing older is shown. */
   readonly start: number;
-  /** Says `start` once more when the service's clock has been found, where that was not certain before. */
+  /** The interval of the subscription by the clock as it is known then. */
   readonly startAnew?: () => number;
   /** Whether a history will follow the first state. */
   readonly hasHistory: boolean;
@@ -51,7 +51,7 @@ export class CandleView {
   #filler: GapFiller | undefined;
   /** Nothing older is shown. */
   #start: number;
-  #startAnew: (() => number) | undefined;
+  readonly #startAnew: (() => number) | undefined;
   /** As in `Delivery`, of the next one. */
   #historyUntil: number;
   /** The newest candle of the history, which has been told for good. */
@@ -110,8 +110,7 @@ export class CandleView {
     this.#filler?.setBack(book.finalUntil, running, isSet);
     if (!isSet) return changes;
     // Where the clock was set back, the running interval may lie before the subscription by the old one.
-    this.#start = Math.min(shownFrom, running, this.#startAnew?.() ?? running);
-    this.#startAnew = undefined;
+    if (running < shownFrom) this.#start = Math.min(running, this.#startAnew?.() ?? running);
     const uncovered = book.entries.filter(({ candle }) => candle.timestamp < shownFrom).map(asNew);
     return [...uncovered, ...changes.filter(({ candle }) => candle.timestamp >= shownFrom)];
   }
