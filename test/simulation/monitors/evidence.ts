@@ -145,12 +145,13 @@ export function wasAnswered(
   };
   /**
    * Whether a look is asked by one who has seen it: a history knows what histories have shown, and the newest finals of polls.
-   * Nobody knows what a process before has seen.
+   * Nobody knows what a process before has seen. A probe tells only that there is something.
    */
   const wasShown = (look: Look) => {
     // What lies in the margin of a history it does not take.
     const isLost = asksInstead(look, calls);
     const before = looks.filter((other) => {
+      if (isProbe(other)) return false;
       const isTaken = other.isHistory ? !isLost && asksFor(other, timestamp, intervals) : !look.isHistory;
       return other.order > 0 && other.order < look.order && other.rows.has(timestamp) && isTaken;
     });
