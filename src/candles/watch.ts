@@ -70,28 +70,19 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
     const stored = openStored(core, watch.served.series, watch.weekStart);
     const joinedAt = core.scheduler.now();
     const clockAtJoin = core.serviceClock();
+    // If the scheduler's clock was set back since, the subscription lies ahead.
     const intervalAtJoin = (clock: ServiceClock) =>
-      watch.rules.intervals.start(earliestTime(clock, joinedAt));
+      watch.rules.intervals.start(earliestTime(clock, Math.min(joinedAt, core.scheduler.now())));
     let view: CandleView | undefined;
     let history: HistoryReading | undefined;
-    /** The subscription's own interval by the first answer since, if that was no state and its `Date` was believed. */
-    let runningAtFirst: number | undefined;
     /** Whether what comes is from memory: the poll gives its last state to whoever joins. */
     let isJoining = true;
-
-    const noteFailure = () => {
-      const clock = core.serviceClock();
-      if (clock === clockAtJoin || !clock.hasFreshDate || !clock.isConfirmed || clock.isContradicted) return;
-      runningAtFirst ??= intervalAtJoin(clock.epoch === clockAtJoin.epoch ? clockAtJoin : clock);
-    };
 
     const open = (state: CandleState): Observable<CandleEvent> => {
       const clock = core.serviceClock();
       // The first answer tells the time of the subscription too, where it was not known or a clock has been set since
       // the answer before; without any `Date` the scheduler's clock does.
-      const runningNow = intervalAtJoin(clock.epoch === clockAtJoin.epoch ? clockAtJoin : clock);
-      // If the machine's clock was set since, the later answer tells a wrong time of the subscription, and maybe a later one.
-      const running = Math.min(runningNow, runningAtFirst ?? runningNow);
+      const running = intervalAtJoin(clock.epoch === clockAtJoin.epoch ? clockAtJoin : clock);
       const { book } = state;
       warnOfFuture(core, watch);
       const reading = new HistoryReading(core, watch, stored, progress, { book, running });
@@ -122,10 +113,7 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
     });
     return updates.pipe(
       mergeMap(({ state, isFresh }): ObservableInput<CandleEvent> => {
-        if (state === undefined) {
-          noteFailure();
-          return EMPTY;
-        }
+        if (state === undefined) return EMPTY;
         if (view === undefined) return isAhead(state) ? EMPTY : open(state);
         if (!isFresh) return EMPTY;
         history!.follow(state.book);
