@@ -167,7 +167,7 @@ export function looksOf(log: RunLog): ReadonlyMap<string, readonly Look[]> {
     if (!exchange.told?.isGood) {
       // A walk whose cursor leads nowhere has shown what it has shown, and nothing more.
       const begun = walks.get(`${asked.series} ${exchange.priority} ${asked.cursor}`);
-      if (begun === undefined || exchange.status !== 200 || exchange.told === undefined) continue;
+      if (begun === undefined || exchange.told === undefined || !hasLedNowhere(exchange)) continue;
       const end = { received: exchange.received!, order: exchange.told.order + 1 };
       const shown = { ...lookOf(begun.pages, log), ...end, hasUnidentifiedRow: true };
       looks.set(asked.series, [...(looks.get(asked.series) ?? []), shown]);
@@ -216,12 +216,17 @@ function isLeft({ exchange, asked, cursor }: Read, { told }: RunLog): boolean {
   for (const next of told.slice(told.indexOf(exchange) + 1)) {
     const { series, cursor: askedWith } = askedBy(next.url);
     if (series !== asked.series || next.priority !== exchange.priority) continue;
-    const isAnswered = next.told?.isGood || (next.priority !== "history" && next.status === 200);
+    const isAnswered = next.told?.isGood || (next.priority !== "history" && hasLedNowhere(next));
     if (askedWith === cursor && isAnswered) return false;
     if (!next.told?.isGood) continue;
     if (readBody(next, askedBy(next.url))?.cursor === cursor) return true;
   }
   return true;
+}
+
+/** Whether a page was refused as its cursor leads nowhere: it shows, and all before it have shown, what they have shown. */
+function hasLedNowhere({ told }: Exchange): boolean {
+  return (told?.error as { path?: readonly unknown[] } | undefined)?.path?.[0] === "cursor";
 }
 
 /** What a walk says that was left: all on this side of its last row, if a second page has shown which side that is, or rows that descend. */

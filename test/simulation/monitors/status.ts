@@ -2,6 +2,7 @@ import type { FeedStatus, QuotaExceededError } from "../../../src/index.js";
 import { intervalsOf } from "../calendar.js";
 import { slotsAbout } from "../check.js";
 import { type Span, spansWithin, withoutSpan } from "../coverage.js";
+import type { Exchange } from "../exchanges.js";
 import type { FeedPlan } from "../plan.js";
 import { askedBy, asksFor, covers, isUnreadable, type Look } from "../reads.js";
 import type { RunLog, Seen, StayLog } from "../run-log.js";
@@ -288,6 +289,8 @@ function checkFailures({ told, plan }: RunLog, stay: StayLog, feed: FeedPlan, co
     if (context.isThrottled(received + SAME_SLOT)) continue;
     // Where a quota has no unit left for that, the status says so instead.
     if (isSpentWithin(stay, received, received + SAME_SLOT)) continue;
+    const first = polls.findLast(({ url }, before) => before < at && askedBy(url).cursor === undefined);
+    if (first !== undefined && isToldBefore(first, poll, stay, context.answersOf(feed.series))) continue;
     const until = next?.received ?? stay.left ?? received;
     const stays = live.find((time) => time.from <= received && time.until > received && received < until);
     if (stays === undefined) continue;
@@ -308,6 +311,15 @@ function isSpentWithin({ statuses }: StayLog, from: number, until: number): bool
 }
 
 /** The stretches in which a status is live. */
+/** Whether the pages before one that has failed, from the `first` on, have told of all that was not covered. */
+function isToldBefore(first: Exchange, failed: Exchange, { statuses }: StayLog, answers: readonly Look[]) {
+  if (askedBy(failed.url).cursor === undefined) return false;
+  const covered = statuses.findLast(({ at }) => at <= failed.received!)?.value.coveredUntil;
+  const told = answers.findLast(({ order }) => order <= failed.told!.order);
+  const isOfThese = told !== undefined && told.url === first.url && told.received >= first.received!;
+  return covered !== undefined && isOfThese && told.asked.from <= covered;
+}
+
 function liveTimes({ statuses, left, ended, joined }: StayLog) {
   const times: { from: number; until: number }[] = [];
   for (const [at, { at: from, value }] of statuses.entries()) {
