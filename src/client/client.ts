@@ -145,10 +145,18 @@ function checkOhlcvQuery(query: OhlcvQuery): AskedPages {
 
 /** Errors do not show the value, which is of the service's making. */
 function checkCursor(cursor: string): void {
-  const length = typeof cursor === "string" ? cursor.length : undefined;
-  if (length! > 0 && length! <= LONGEST_CURSOR) return;
-  const problem = length === undefined ? "is not a string" : `has ${length} characters`;
-  throw new InvalidInputError("cursor", `that of a page, 1 to ${LONGEST_CURSOR} characters`, problem);
+  const isText = typeof cursor === "string";
+  if (isText && cursor !== "" && cursor.length <= LONGEST_CURSOR) return;
+  const problem = !isText
+    ? "is not a string"
+    : cursor === ""
+      ? "is empty"
+      : `has ${cursor.length} characters`;
+  throw new InvalidInputError(
+    "cursor",
+    `the cursor of a page, at most ${LONGEST_CURSOR} characters`,
+    problem,
+  );
 }
 
 export function checkSignal(options: CallOptions | undefined): AbortSignal | undefined {

@@ -116,8 +116,10 @@ export function drawFaults(
       const isSteady = draw.chance(0.4);
       const rate = isSteady ? 1 : draw.between(0.05, 0.8);
       // A copy that tells neither its age nor a Date is an answer, for all that anybody can know.
-      const isAgeless = kind === "noDate" && world.cache?.tellsAge === false;
-      if (!isAgeless) faults.push({ kind, ...span, rate });
+      const isAgeless = world.cache?.tellsAge === false;
+      // A process that begins anew years ahead, and hears of no other time, closes and fills all candles of these years.
+      const isFarAhead = Math.abs(world.offset) > DAY;
+      if (kind !== "noDate" || !(isAgeless || isFarAhead)) faults.push({ kind, ...span, rate });
     }
   }
   return faults.sort((a, b) => a.from - b.from);

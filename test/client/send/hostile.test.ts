@@ -197,7 +197,7 @@ describe("a cursor", () => {
     const error = await failure(client.ohlcvPage({ ...QUERY, cursor }));
     expect(error).toBeInstanceOf(InvalidInputError);
     expect((error as Error).message).toBe(
-      "cursor has 6000 characters; allowed: that of a page, 1 to 4096 characters",
+      "cursor has 6000 characters; allowed: the cursor of a page, at most 4096 characters",
     );
     expect(calls).toEqual([]);
   });
