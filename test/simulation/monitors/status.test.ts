@@ -57,6 +57,9 @@ interface Case {
   readonly missed?: readonly number[];
   /** How far the client says that a quota stretches polls. */
   readonly refresh?: number;
+  /** Until when it covers its feed while it is live, and what answers say of that. */
+  readonly coveredUntil?: number;
+  readonly answers?: readonly Partial<Look>[];
 }
 
 /** The breaches of a status that is stalled for a while in good health, and live after it or left. */
@@ -77,10 +80,16 @@ async function breachesOf({
   lag = 0,
   missed,
   refresh,
+  coveredUntil,
+  answers = [],
 }: Case): Promise<string[]> {
   const breaches: string[] = [];
   const stalledAt = START + CALM + from;
-  const seen = (at: number, state: FeedStatus["state"]) => ({ at, order: 0, value: { state, failures: 0 } });
+  const seen = (at: number, state: FeedStatus["state"]) => ({
+    at,
+    order: 0,
+    value: { state, failures: 0, ...(coveredUntil !== undefined && { coveredUntil }) },
+  });
   const unwell = (at: number) =>
     lastError === undefined
       ? seen(at, state)
@@ -135,7 +144,7 @@ async function breachesOf({
     clockTolerance: 0,
     changeableFrom: (_, at) => at - 120_000,
     looksAt: () => looks as readonly Look[],
-    answersOf: () => [],
+    answersOf: () => answers as readonly Look[],
     bornAt: () => 0,
     isThrottled,
     newestDue: () => (due === undefined ? undefined : { at: START + due }),
@@ -290,6 +299,29 @@ it("wants no status that stays live after a poll whose last attempt has failed",
   expect(await breachesOf({ ...isSpent, lastError: "QuotaExceededError" })).toEqual([]);
   expect(await breachesOf({ ...isSpent, lastError: "ContractError" })).toEqual(stays);
   expect(await breachesOf({ ...isSpent, from: 60_200, lastError: "QuotaExceededError" })).toEqual(stays);
+});
+
+it("lets one stay live whose poll has told of all that is not covered before its cursor has failed", async () => {
+  const url = "http://localhost/token/devnet/pairs/pair/ohlcv?timeframe=1min&currency=usd";
+  const first = { url, priority: "close", sent: START + 28_000, received: START + 29_000 } as const;
+  const told = [
+    { ...first, told: { order: 0, isGood: true, error: undefined } },
+    {
+      ...{ ...first, url: `${url}&cursor=a`, sent: START + 29_000, received: START + 30_000, attempt: 3 },
+      told: { order: 1, isGood: false, error: undefined },
+    },
+  ];
+  const rows = { rows: new Map(), broken: new Set<number>(), isHistory: false, answeredAt: START + 28_500 };
+  const answer = (from: number, received = first.received) => ({
+    ...{ ...rows, url, order: 1, received, asked: { from, to: START + 60_000 } as Look["asked"] },
+  });
+  const breaches = (...answers: Partial<Look>[]) =>
+    breachesOf({ stalledFor: 1, end: "live", told, coveredUntil: START, answers });
+  const stays = ["6: status 1 of 1min stays live after a poll that failed"];
+  expect(await breaches(answer(START))).not.toEqual(expect.arrayContaining(stays));
+  expect(await breaches(answer(START + 60_000))).toEqual(expect.arrayContaining(stays));
+  // That is an answer to an earlier poll.
+  expect(await breaches(answer(START, first.received - 1_000))).toEqual(expect.arrayContaining(stays));
 });
 
 it("allows one to be late from when it says that a quota is spent, and not before", async () => {
