@@ -130,7 +130,9 @@ export function toldOf(
   const isNewestFirst = isAlone
     ? first < last && isOrdered(end.candles, -1)
     : follow((page, before) => page.last <= before.first);
-  if (isNewestFirst) return { from: Math.max(from, intervals.start(first)), to };
   const isOldestFirst = !isAlone && follow((page, before) => page.first >= before.last);
-  return isOldestFirst ? { from, to: Math.min(to, intervals.end(intervals.start(last))) } : undefined;
+  const told = isNewestFirst
+    ? { from: Math.max(from, intervals.start(first)), to }
+    : { from, to: isOldestFirst ? Math.min(to, intervals.end(intervals.start(last))) : from };
+  return told.from < told.to ? told : undefined;
 }

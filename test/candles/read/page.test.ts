@@ -77,6 +77,12 @@ describe("the part of a range that the first pages tell of", () => {
     expect(told(pageOf([90, 60]), pageOf([70, 50]))).toBeUndefined();
   });
 
+  it("is nothing where all rows lie beside the range", () => {
+    expect(told(pageOf([101, 100]))).toBeUndefined();
+    expect(told(pageOf([102]), pageOf([101]))).toBeUndefined();
+    expect(told(pageOf([-4]), pageOf([-3]))).toBeUndefined();
+  });
+
   it("is what those before it tell of where the last page only shows the order", () => {
     const [first, second] = [pageOf([90, 80]), pageOf([70, 60])];
     expect(toldOf(intervals, range, [first, second], first)).toEqual({ from: minute(80), to: range.to });
