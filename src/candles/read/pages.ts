@@ -166,7 +166,9 @@ export class SeriesPages {
         if (cursor === undefined || count < (mostCandles ?? Infinity)) continue;
         told = toldBy(served);
         if (told === undefined) return undefined;
-        break;
+        if (told.from > from || told.to < to) break;
+        // What is left are known candles beside the range: without them it would not be whole.
+        told = undefined;
       }
     } catch (error) {
       if (first === undefined || !(error instanceof PairstreamError)) throw error;

@@ -241,6 +241,14 @@ describe("the newest candles of a series", () => {
     },
   );
 
+  it("are found where as many as are wanted end just with their range, and the known candle after it is on a page of its own", async () => {
+    const times = [...run(0, 2_000, 20), ...run(40_000, 500, 2)];
+    for (let pageSize = 60; pageSize < 260; pageSize += 1) {
+      const habits = { times, order: "ascending", pageSize, createdAt: minute(0) } as const;
+      expect((await lastOf(habits, 720, minute(41_000))).got).toEqual(times.slice(-720));
+    }
+  });
+
   it("cost little more than their pages where the newest come first, however uneven the market is", async () => {
     const part = fc.record({
       step: fc.integer({ min: 1, max: 500 }),
