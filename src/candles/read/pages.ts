@@ -128,8 +128,14 @@ export class SeriesPages {
     let cursorError: ContractError | undefined;
     let failure: PairstreamError | undefined;
     let told: Span | undefined;
-    const toldBy = (pages: readonly Served[]) =>
-      mostCandles === undefined ? undefined : toldOf(intervals, { from, to }, pages, served.at(-1));
+    const toldBy = (pages: readonly Served[]) => {
+      if (mostCandles === undefined) return undefined;
+      const range = { from, to };
+      const part = toldOf(intervals, range, pages, served.at(-1));
+      // All of the range is no part of it while known candles beside it are still to come.
+      const isAll = part !== undefined && part.from <= from && part.to >= to;
+      return isAll && readOf(served, { anchors, range, told: part }).lacking.size > 0 ? undefined : part;
+    };
     const walk = this.#core.walk({
       route: (cursor, now) => {
         // A request may wait for the rate limit until its range has no end in the present any more.
@@ -166,9 +172,7 @@ export class SeriesPages {
         if (cursor === undefined || count < (mostCandles ?? Infinity)) continue;
         told = toldBy(served);
         if (told === undefined) return undefined;
-        if (told.from > from || told.to < to) break;
-        // What is left are known candles beside the range: without them it would not be whole.
-        told = undefined;
+        break;
       }
     } catch (error) {
       if (first === undefined || !(error instanceof PairstreamError)) throw error;

@@ -241,11 +241,22 @@ describe("the newest candles of a series", () => {
     },
   );
 
-  it("are found where as many as are wanted end just with their range, and the known candle after it is on a page of its own", async () => {
-    const times = [...run(0, 2_000, 20), ...run(40_000, 500, 2)];
-    for (let pageSize = 60; pageSize < 260; pageSize += 1) {
-      const habits = { times, order: "ascending", pageSize, createdAt: minute(0) } as const;
-      expect((await lastOf(habits, 720, minute(41_000))).got).toEqual(times.slice(-720));
+  it("are found where a page ends just with the range, and the known candle after that is on the next one", async () => {
+    const times = [...run(491, 378, 4), ...run(2_000, 172, 2)];
+    for (let pageSize = 180; pageSize < 200; pageSize += 1) {
+      const habits = { times, order: "ascending", pageSize, createdAt: START } as const;
+      expect((await lastOf(habits, 423, minute(2_423))).got).toEqual(times.slice(-423));
+      // Where that page fails nobody knows whether an answer lacks that candle.
+      for (const failure of [3, 4, 5]) {
+        const shop = archive({ ...habits, failures: new Set([failure]) });
+        const walk: BackwardWalk = { parts: [] };
+        const read = () => shop.backward(423, minute(2_423), walk);
+        const parts = await read().catch((error) => {
+          expect(error).toBeInstanceOf(NetworkError);
+          return read();
+        });
+        expect(timesOf(parts)).toEqual(times.slice(-423));
+      }
     }
   });
 
