@@ -2,8 +2,8 @@ import type { SchedulerLike, Subscription } from "rxjs";
 import { onAbort } from "../aborts.js";
 
 /**
- * A longer wait is made of timers, each a hundredth of what is left of it, or so many ms: one beyond 2^31 − 1 would fire at once,
- * and as timers stand still while a machine sleeps, a long one would be late by that time.
+ * A wait is made of timers. Each takes a hundredth of what is left, but no less than so many ms, or all of a shorter rest. Timers
+ * stand still while a machine sleeps, so a long one would be late by that time; and one beyond 2^31 − 1 would fire at once.
  */
 const SHORT_TIMER = 60_000;
 /** If a timer fires more than this too early, in ms, the clock was set back. */

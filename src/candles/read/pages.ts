@@ -171,8 +171,10 @@ export class SeriesPages {
         if (isShown(served, { from: start, to: end() })) break;
         if (cursor === undefined || count < (mostCandles ?? Infinity)) continue;
         told = toldBy(served);
-        if (told === undefined) return undefined;
-        break;
+        if (told !== undefined) break;
+        // Another page may show on which side of the range they lie, unless that is the far one.
+        const { first: earliest, last: latest } = value.facts;
+        if (served.length > 1 || latest < (earliest + to) / 2) return undefined;
       }
     } catch (error) {
       if (first === undefined || !(error instanceof PairstreamError)) throw error;

@@ -260,28 +260,35 @@ describe("the newest candles of a series", () => {
     }
   });
 
-  it("cost little more than their pages where the newest come first, however uneven the market is", async () => {
-    const part = fc.record({
-      step: fc.integer({ min: 1, max: 500 }),
-      length: fc.integer({ min: 300, max: 30_000 }),
-    });
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(part, { minLength: 2, maxLength: 10 }),
-        fc.integer({ min: 10, max: 2_000 }),
-        fc.integer({ min: 100, max: 1_000 }),
-        async (parts, count, pageSize) => {
-          const times: number[] = [];
-          let end = 0;
-          for (const { step, length } of parts) {
-            times.push(...run(end, Math.ceil(length / step), step));
-            end += length;
-          }
-          const { got, asked } = await lastOf({ times, pageSize, createdAt: minute(0) }, count, minute(end));
-          expect(got).toEqual(times.slice(-count));
-          expect(asked.pages).toBeLessThanOrEqual(count / pageSize + 10);
-        },
-      ),
-    );
-  });
+  it.each(["descending", "shuffled"] as const)(
+    "cost little more than their pages, however uneven the market is: %s",
+    async (order) => {
+      const part = fc.record({
+        step: fc.integer({ min: 1, max: 500 }),
+        length: fc.integer({ min: 300, max: 30_000 }),
+      });
+      await fc.assert(
+        fc.asyncProperty(
+          fc.array(part, { minLength: 2, maxLength: 10 }),
+          fc.integer({ min: 10, max: 2_000 }),
+          fc.integer({ min: 100, max: 1_000 }),
+          async (parts, count, pageSize) => {
+            const times: number[] = [];
+            let end = 0;
+            for (const { step, length } of parts) {
+              times.push(...run(end, Math.ceil(length / step), step));
+              end += length;
+            }
+            const { got, asked } = await lastOf(
+              { times, pageSize, order, createdAt: minute(0) },
+              count,
+              minute(end),
+            );
+            expect(got).toEqual(times.slice(-count));
+            expect(asked.pages).toBeLessThanOrEqual(count / pageSize + 10);
+          },
+        ),
+      );
+    },
+  );
 });
