@@ -5,6 +5,7 @@ import {
   type CandleEvent,
   ema,
   type FeedStatus,
+  type InvalidInputError,
   type PairSource,
   pauseWhileHidden,
   type SniperLook,
@@ -19,6 +20,7 @@ import {
   useSnipers,
 } from "pairstream/react";
 import { Component, createElement, type FunctionComponent, type ReactNode, Suspense, useState } from "react";
+import { flushSync } from "react-dom";
 import { createRoot, hydrateRoot } from "react-dom/client";
 import { renderToString } from "react-dom/server";
 import { BehaviorSubject, concat, NEVER, of, Subject, throwError } from "rxjs";
@@ -31,7 +33,8 @@ const values = withIndicators({ fast: ema(9) });
 function mount(element: () => ReactNode) {
   const root = createRoot(document.createElement("div"));
   const render = async () => {
-    root.render(element());
+    // At once, however busy the machine is.
+    flushSync(() => root.render(element()));
     await settle();
   };
   return { render, unmount: () => root.unmount() };
@@ -222,7 +225,6 @@ async function throwing() {
 /** Options that are refused, a render that is never committed, and two sources. */
 async function rendering() {
   const world = new PageWorld();
-  let caught: unknown;
   const Wrong: FunctionComponent<{ count?: number; since?: string; more?: object }> = (wrong) => {
     const { count, since, more } = wrong;
     const asked = { ...world.seconds(COUNT), ...(since !== undefined && { since }) };
@@ -232,19 +234,12 @@ async function rendering() {
   };
   const parameters: string[] = [];
   for (const wrong of [{ since: "yesterday" }, { count: 0 }, { more: { cuont: 1 } }]) {
+    const caught: Error[] = [];
     const { render } = mount(() =>
-      createElement(
-        Boundary,
-        {
-          caught: (error) => {
-            caught = error;
-          },
-        },
-        createElement(Wrong, wrong),
-      ),
+      createElement(Boundary, { caught: (error) => caught.push(error) }, createElement(Wrong, wrong)),
     );
     await render();
-    parameters.push(`${(caught as { name: string }).name} ${(caught as { parameter: string }).parameter}`);
+    parameters.push(caught.map((error) => `${error.name} ${(error as InvalidInputError).parameter}`).join());
   }
   const forEver = new Promise<void>(() => {});
   const Suspended = () => {
