@@ -38,8 +38,11 @@ describe("fetchCandles with a store", () => {
     expect(again.asked).toHaveLength(0);
     const longer = [START - 12 * HOUR, START - HOUR / 2] as const;
     expect(await fetched(again, ...longer)).toEqual(await truthOf(START, ...longer));
-    // One page for each of the two ends.
-    expect(again.asked).toHaveLength(2);
+    // One page holds both ends.
+    expect(again.asked).toHaveLength(1);
+    const longest = [START - 23 * HOUR, START - HOUR / 4] as const;
+    expect(await fetched(again, ...longest)).toEqual(await truthOf(START, ...longest));
+    expect(again.asked).toHaveLength(1 + 2);
     expect(told(again)).toEqual([]);
   });
 
@@ -468,6 +471,37 @@ describe("watchCandles with a store", () => {
     expect(covered.map(({ from }) => from)).toContain(at("12:05:00"));
     expect(covered.map(({ to }) => to)).toContain(at("12:04:00"));
   });
+
+  it.each(SINCE.slice(0, 2))(
+    "since %s: asks in pages for what broken rows have left out, and keeps what is stored between them",
+    async (_, since) => {
+      const store = memoryStore();
+      // Each time others are broken besides, as all that a service has is not always readable.
+      const begins = (start: number, other: number) => {
+        const world = begin(store, start);
+        const isBroken = (minute: number) => minute % 10 === 0 || minute % 10 === other;
+        world.interfere = (_, answer) =>
+          withRows(answer, (rows) =>
+            rows.map((row) => {
+              const time = Date.parse(row.timestamp as string);
+              return time < START - HOUR / 2 && isBroken(time / MINUTE) ? { ...row, open: "?" } : row;
+            }),
+          );
+        return world;
+      };
+      const first = await watched(begins(START, 0), { since: since! }, 5 * MINUTE);
+      const later = START + 5 * MINUTE + 5_000;
+      const again = await watched(begins(later, 1), { since: since! }, 20_000);
+      // A row counts as broken after three answers. Two ranges hold so many candles. The poll asks once.
+      expect(again.requests).toBeLessThanOrEqual(3 * 2 + 1);
+      expect(again.candles.length).toBeGreaterThan(350);
+      const olderThan = (time: number) => again.candles.filter(({ timestamp }) => timestamp < time);
+      const from = again.candles[0]!.timestamp;
+      expect(olderThan(START - HOUR)).toEqual(
+        first.candles.filter(({ timestamp }) => timestamp >= from && timestamp < START - HOUR),
+      );
+    },
+  );
 
   it.each([1, 2])(
     "takes no answer for a silence that lacks a row which %i before it held broken",

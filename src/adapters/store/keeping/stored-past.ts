@@ -4,12 +4,12 @@ import { EARLIEST } from "../../../candles/read/beginning.js";
 import { stillWanted } from "../../../candles/read/counted.js";
 import type { FinalPart, ForwardOptions } from "../../../candles/read/forward.js";
 import { FULL_PAGE, type ReadOptions } from "../../../candles/read/pages.js";
-
 import { type CandleRules, windowStart } from "../../../candles/rules.js";
 import { type ClientCore, serviceNow } from "../../../client/core.js";
 import { earliestTime } from "../../../client/service-clock.js";
 import type { Candle } from "../../../contract/model.js";
-import type { Span } from "../../../contract/store.js";
+import type { Span, StoredCandles } from "../../../contract/store.js";
+import { withoutSpan } from "../../../spans.js";
 import type { StoredSeries } from "./stored-series.js";
 
 /** Intervals that are read from the store at once; more where they hold few candles, so that memory stays bounded. */
@@ -20,6 +20,9 @@ const LEAST_WINDOW = 2;
 /**
  * The past of a series: from the client's store as far as it goes, and else from `service`. A service that shows nothing at all
  * may hide it: no silence is written before there is a candle beside it.
+ *
+ * Rows that cannot be read leave holes. The service is asked for all of a page with one request, whatever is stored between two
+ * holes of it.
  */
 export class StoredPast implements PastReader {
   readonly #core: ClientCore;
@@ -56,9 +59,11 @@ export class StoredPast implements PastReader {
       }
       const leave = await stored.takeTurn(start, options.signal);
       try {
-        const next = await this.#nextCovered(start, end, until());
+        const page = intervals.shift(start, Math.min(FULL_PAGE, intervals.count(start, until())));
+        const near = await stored.read({ from: start, to: page });
         // Another one has written it meanwhile.
-        if (next === start) continue;
+        if (near.covered[0]?.from === start) continue;
+        const next = await this.#missingUntil({ from: start, to: page }, near, until());
         const isNear = newest !== undefined && intervals.count(newest, start) <= FULL_PAGE;
         const missing: ForwardOptions = {
           ...query,
@@ -67,7 +72,8 @@ export class StoredPast implements PastReader {
           until: () => Math.min(next, until()),
           onGone: (anchors) => this.#forget(anchors),
         };
-        for await (const part of this.#service.parts(missing, options)) {
+        for await (const served of this.#service.parts(missing, options)) {
+          const part = withStored(served, near);
           newest = part.candles.at(-1)?.timestamp ?? newest;
           if (newest !== undefined) this.#keep(part);
           yield part;
@@ -103,26 +109,11 @@ export class StoredPast implements PastReader {
       } else {
         const leave = await stored.takeTurn(intervals.shift(end, -missing), options.signal);
         try {
-          const again = await stored.read({ from: earliest, to: end, last: 0 });
-          const from = again.covered.at(-1)?.to ?? earliest;
+          const from = await this.#missingBefore(end);
           // Another one has written it meanwhile.
           if (from === end) continue;
-          const before = new Set(parts);
-          const onGone = (anchors: readonly number[]) => this.#forget(anchors);
-          const newest = held.candles.slice(-1).map(({ timestamp }) => timestamp);
-          const beside = newest.filter((timestamp) => intervals.count(timestamp, from) <= FULL_PAGE);
-          const read = await this.#service.newest({ ...query, from, beside, onGone }, options);
-          const shows = ({ candles }: Pick<FinalPart, "candles">) => candles.length > 0;
-          const isBeside = shows(held) || read.some(shows);
-          for (const part of read) if (isBeside && !before.has(part)) this.#keep(part);
-          const start = read[0]?.from ?? end;
-          // It has found fewer than are wanted: the series begins there, or what is stored ends with a silence.
-          if (start > from && stillWanted(query, read, intervals) > 0) {
-            const silence = this.#storedPart({ from, to: start }, []);
-            if (isBeside && start < end) this.#keep(silence);
-            if (from > earliest) parts.unshift(silence);
-          }
-          if (from === earliest) return read;
+          await this.#readBack(query, { from, to: end }, options);
+          if (from === earliest) return parts;
         } finally {
           leave();
         }
@@ -130,12 +121,56 @@ export class StoredPast implements PastReader {
     }
   }
 
-  /** Where the next covered span begins. */
-  async #nextCovered(start: number, end: number, until: number): Promise<number> {
-    const near = await this.#stored.read({ from: start, to: end, last: 0 });
-    if (near.covered[0] !== undefined || end >= until) return near.covered[0]?.from ?? Infinity;
-    const far = await this.#stored.read({ from: end, to: until, last: 0 });
+  /** Asks the service for the newest candles of a range, as far as they are wanted, and adds them to the walk. */
+  async #readBack(query: BackwardOptions, { from, to }: Span, options: ReadOptions): Promise<void> {
+    const stored = this.#stored;
+    const { intervals } = this.#rules;
+    const { parts } = query.walk;
+    const earliest = intervals.start(EARLIEST);
+    const near = await stored.read({ from, to });
+    const older = await stored.read({ from: earliest, to: from, last: 1 });
+    const known = older.candles.map(({ timestamp }) => timestamp);
+    const beside = known.filter((timestamp) => intervals.count(timestamp, from) <= FULL_PAGE);
+    const onGone = (anchors: readonly number[]) => this.#forget(anchors);
+    const before = new Set(parts);
+    const isBeside = () => known.length > 0 || parts.some(({ candles }) => candles.length > 0);
+    try {
+      await this.#service.newest({ ...query, from, beside, onGone }, options);
+    } finally {
+      // What has come before a failure is not asked for again.
+      for (const [at, served] of parts.entries()) {
+        if (before.has(served)) continue;
+        const part = withStored(served, near);
+        parts[at] = part;
+        if (isBeside()) this.#keep(part);
+      }
+    }
+    const start = parts[0]?.from ?? to;
+    if (start <= from || stillWanted(query, parts, intervals) <= 0) return;
+    // It has found fewer than are wanted: the series begins there, or what is stored ends with a silence.
+    const silence = withStored(this.#storedPart({ from, to: start }, []), near);
+    if (isBeside() && start < to) this.#keep(silence);
+    if (from > earliest) parts.unshift(silence);
+  }
+
+  /** Until where to ask for what is missing from the start of a page on: for all that is missing of that page. */
+  async #missingUntil(page: Span, { covered }: StoredCandles, until: number): Promise<number> {
+    const hole = covered.reduce(withoutSpan, [page]).at(-1)!;
+    if (hole.to < page.to || page.to >= until) return hole.to;
+    const far = await this.#stored.read({ from: page.to, to: until, last: 0 });
     return far.covered[0]?.from ?? Infinity;
+  }
+
+  /** The same for what is missing before `end`, from where on; `end` where nothing is. */
+  async #missingBefore(end: number): Promise<number> {
+    const { intervals } = this.#rules;
+    const earliest = intervals.start(EARLIEST);
+    const { covered } = await this.#stored.read({ from: earliest, to: end, last: 0 });
+    if (covered.at(-1)?.to === end) return end;
+    const page = intervals.shift(end, -Math.min(FULL_PAGE, intervals.count(earliest, end)));
+    const hole = covered.reduce(withoutSpan, [{ from: page, to: end }])[0]!;
+    if (hole.from > page) return hole.from;
+    return covered.findLast(({ to }) => to <= page)?.to ?? earliest;
   }
 
   /** What the store has is not so any longer: the candles that every answer was held to are gone. */
@@ -166,6 +201,19 @@ export class StoredPast implements PastReader {
       epoch: clock.epoch,
     };
   }
+}
+
+/** A part as the service tells it, but for what is stored of it: between two holes that is in the same answer. */
+function withStored(part: FinalPart, { candles, covered }: StoredCandles): FinalPart {
+  if (covered.length === 0) return part;
+  const isStored = (start: number) => covered.some(({ from, to }) => start >= from && start < to);
+  const stored = candles.filter(({ timestamp }) => timestamp >= part.from && timestamp < part.to);
+  const others = part.candles.filter(({ timestamp }) => !isStored(timestamp));
+  return {
+    ...part,
+    candles: [...stored, ...others].sort((a, b) => a.timestamp - b.timestamp),
+    unreadable: new Set([...part.unreadable].filter((start) => !isStored(start))),
+  };
 }
 
 /** The rules by which candles are final enough to be written: each by itself, whatever is made of it. */
