@@ -503,6 +503,17 @@ describe("watchCandles with a store", () => {
     },
   );
 
+  it("asks for no hole that lies before as many stored candles as are wanted", async () => {
+    const store = memoryStore();
+    await fetched(begin(store, START), START - 4 * HOUR, START - 5 * MINUTE);
+    await store.forget(KEY_OF_MINUTES, at("11:20:00"), at("11:21:00"));
+    await store.forget(KEY_OF_MINUTES, at("11:50:00"), at("11:51:00"));
+    const again = begin(store, START);
+    await watched(again, { since: { candles: 20 } }, 20_000);
+    const from = again.asked.map(({ url }) => Number(new URL(url).searchParams.get("fromDate")) * 1_000);
+    expect(Math.min(...from)).toBeGreaterThan(at("11:45:00"));
+  });
+
   it.each([1, 2])(
     "takes no answer for a silence that lacks a row which %i before it held broken",
     async (times) => {

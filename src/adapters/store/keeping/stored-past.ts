@@ -109,7 +109,7 @@ export class StoredPast implements PastReader {
       } else {
         const leave = await stored.takeTurn(intervals.shift(end, -missing), options.signal);
         try {
-          const from = await this.#missingBefore(end);
+          const from = await this.#missingBefore(end, missing);
           // Another one has written it meanwhile.
           if (from === end) continue;
           await this.#readBack(query, { from, to: end }, options);
@@ -161,16 +161,18 @@ export class StoredPast implements PastReader {
     return far.covered[0]?.from ?? Infinity;
   }
 
-  /** The same for what is missing before `end`, from where on; `end` where nothing is. */
-  async #missingBefore(end: number): Promise<number> {
+  /** The same for what is missing before `end`, from where on, where so many candles are wanted; `end` where nothing is. */
+  async #missingBefore(end: number, wanted: number): Promise<number> {
     const { intervals } = this.#rules;
     const earliest = intervals.start(EARLIEST);
-    const { covered } = await this.#stored.read({ from: earliest, to: end, last: 0 });
+    const { candles, covered } = await this.#stored.read({ from: earliest, to: end, last: wanted });
     if (covered.at(-1)?.to === end) return end;
     const page = intervals.shift(end, -Math.min(FULL_PAGE, intervals.count(earliest, end)));
-    const hole = covered.reduce(withoutSpan, [{ from: page, to: end }])[0]!;
-    if (hole.from > page) return hole.from;
-    return covered.findLast(({ to }) => to <= page)?.to ?? earliest;
+    // What lies before as many stored candles is not wanted.
+    const first = candles.length < wanted ? page : Math.max(page, candles[0]!.timestamp);
+    const hole = covered.reduce(withoutSpan, [{ from: first, to: end }])[0]!;
+    if (hole.from > first) return hole.from;
+    return covered.findLast(({ to }) => to <= first)?.to ?? earliest;
   }
 
   /** What the store has is not so any longer: the candles that every answer was held to are gone. */
