@@ -17,8 +17,13 @@ export const serversOption = new Option(
 export const timeframeOption = new Option("--timeframe <length>", "such as 1s, 15min or 1M").default("10s");
 
 /** A connection that comes back however long that takes. */
-export function connectTo({ servers }: Given): Promise<NatsConnection> {
-  return connect({ servers: servers.split(","), maxReconnectAttempts: -1 });
+export async function connectTo({ servers }: Given): Promise<NatsConnection> {
+  try {
+    return await connect({ servers: servers.split(","), maxReconnectAttempts: -1 });
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : String(cause);
+    throw new Error(`no NATS server at ${servers}: ${reason}; start one with \`nats-server -js\``, { cause });
+  }
 }
 
 /** What is collected where no service is named: the same in every process that is started in the same hour. */

@@ -169,6 +169,7 @@ export class Poller<State> implements RunningPoll {
       }
       failure = hasPage ? asOfRunning(error) : error;
       if (this.#isMissing(failure)) for (const view of this.#views) view.miss(this.#core.scheduler.now());
+      if ([...this.#views].some(({ isOver }) => isOver)) this.#tell?.({ type: "failure", error, failures });
       this.#emit({ ...this.#feed, isFresh: false, isLate: true, failures, lastError: failure });
     } finally {
       this.#abort = undefined;
@@ -192,7 +193,8 @@ export class Poller<State> implements RunningPoll {
   async #ask(signal: AbortSignal): Promise<void> {
     const { scheduler } = this.#core;
     const isFirst = this.#feed.state === undefined;
-    const priority = isFirst ? "refresh" : this.#slot.kind;
+    // A stream that has shown nothing is as urgent as a closing.
+    const priority = isFirst ? "close" : this.#slot.kind;
     for (let asks = 0, doubts = 0; ; asks += 1) {
       this.#awaitSlotEnd(asks > 0);
       const begun = scheduler.now();

@@ -45,6 +45,22 @@ describe("a stream of a pair that is not known", () => {
       expect(message.includes("it ends")).toBe(ends);
     }
   });
+
+  it.each([
+    ["answers 404", () => answered(404, { message: "not found" })],
+    ["answers with a page of the web", () => answered(200, "<html>a portal</html>")],
+  ])("is said to have ended, at once: one that %s", async (_, answer) => {
+    const world = market();
+    world.interfere = answer;
+    const ended: number[] = [];
+    const note = { error: () => ended.push(world.clock.now()) };
+    watchCandles(world.client, MINUTES).subscribe(note);
+    watchCandles(world.client, { ...MINUTES, whenMissing: "wait" }).subscribe();
+    await world.clock.advanceBy(2 * MINUTE);
+    const told = world.warnings.filter(({ message }) => message.endsWith("; the stream ends"));
+    expect(told).toHaveLength(1);
+    expect(ended).toHaveLength(1);
+  });
 });
 
 describe("a client that more polls are due of than its rateLimit allows", () => {

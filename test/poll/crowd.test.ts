@@ -52,3 +52,35 @@ it("asks once a closing, and not before it, where many series hold each other's 
     expect(Math.min(...own)).toBeGreaterThanOrEqual(instant - LATENCY - 1);
   }
 });
+
+it.each([
+  [4, 3],
+  [5, 2],
+  [20, 5],
+])(
+  "begins %i streams of seconds in turn, where the limit is %i requests a second",
+  async (pairs, requests) => {
+    const clock = new VirtualClock(START + 20_000);
+    const market = simulatedMarket({ seed: 5, createdAt: START - 3_600_000, pairs });
+    const service = createPairService({ source: market, clock: () => clock.now() });
+    const sent = market.pairs.map((): number[] => []);
+    const fetch: FetchLike = (url, init) => {
+      sent[market.pairs.findIndex((pair) => url.includes(pair))]!.push(clock.now());
+      return service.fetch(url, init);
+    };
+    const client = createClient({
+      ...{ baseUrl: "http://localhost", apiKey: "key", fetch, scheduler: clock, warn: false },
+      rateLimit: { requests, per: 1_000 },
+    });
+    const stays = market.pairs.map((pairAddress) =>
+      watchCandles(client, { network: "mainnet", pairAddress, timeframe: "1s", currency: "usd" }).subscribe(),
+    );
+    await clock.advanceBy(30_000);
+    for (const stay of stays) stay.unsubscribe();
+    const turn = (pairs / requests) * 1_000;
+    for (const own of sent) {
+      expect(own[0]!).toBeLessThanOrEqual(START + 20_000 + turn + 1_000);
+      expect(own.length).toBeGreaterThan(0.5 * 30 * (requests / pairs));
+    }
+  },
+);

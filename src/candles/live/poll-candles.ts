@@ -158,7 +158,7 @@ class LiveCandles {
     // in these again: by the first words that might be older than the second. What may confirm a silence has words of its own.
     // A closing has its own, too: a poll just before it has filled the cache with what had not closed.
     const words = book.silence ? Math.abs(2 - asks) : Math.min(asks, 1);
-    const stale = priority === "close" ? words + 3 : words;
+    const stale = priority === "close" && this.#book !== undefined ? words + 3 : words;
     return { from, to: present, anchors, shown, endAt, stale };
   }
 

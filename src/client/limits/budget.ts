@@ -13,9 +13,12 @@ import {
   slowed,
 } from "./places.js";
 
-/** One start in so many goes to whoever has waited longest, if that is so many ms: else polls could leave a history nothing. */
+/**
+ * One start in so many goes to whoever has waited longest, if that is so many ms: else the closings of other streams could leave
+ * a new stream, and a history, nothing.
+ */
 const SHARE = 4;
-const LONG_WAIT = 10_000;
+const LONG_WAIT = 2_000;
 /** Polls that wait for so long without a break, in ms, are told of: more are due than the limit allows. */
 const OVERLOAD = 60_000;
 
