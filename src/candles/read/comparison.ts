@@ -3,7 +3,7 @@ import { isApart, mayShowSoon } from "../../poll/apart.js";
 import type { CandleStatus } from "../event.js";
 import type { CandleRules } from "../rules.js";
 import { type CandleBook, type CandleChange, type CandleEntry, changeOf, NONE_BROKEN } from "./book.js";
-import { type BrokenRow, isGone, mayBeReadYet, readAgain, showsNothingAfter } from "./evidence.js";
+import { type BrokenRow, isGone, mayBeReadYet, readAgain } from "./evidence.js";
 import type { Page } from "./page.js";
 
 const NOTHING: readonly CandleChange[] = [];
@@ -12,7 +12,6 @@ const NOTHING: readonly CandleChange[] = [];
 interface Belief {
   /** As `judge` says. */
   readonly isWhole: boolean;
-  readonly isSound: boolean;
   /** Whether a candle that it lacks is absent, and not the broken row without an interval. */
   readonly isAbsenceKnown: boolean;
   /** The intervals before `settledEnd` close with it, and those before `finalEnd` become final, up to `hold`. */
@@ -99,28 +98,16 @@ export class Comparison {
     const { timestamp } = candle;
     const { isWhole, isAbsenceKnown } = this.#belief;
     if (!this.#isAsked(timestamp) || !isWhole) {
-      this.#keep(this.#isMissed(timestamp) ? this.#missedSince(entry) : entry);
+      this.#keep(entry);
     } else if (!isAbsenceKnown) this.#keepUnread(entry);
     else if (missedAt !== undefined && isGone(this.#rules, this.#page, timestamp, missedAt)) {
       this.#tell({ type: "removed", candle, status, revision: revision + 1 });
     } else {
-      const missed = this.#missedSince(entry);
+      const { at } = this.#page;
       this.#holdAt(timestamp);
-      this.hasDoubt ||= mayShowSoon(missed.missedAt, this.#page.at);
-      this.#keep(missed);
+      this.hasDoubt ||= mayShowSoon(missedAt ?? at, at);
+      this.#keep({ ...entry, missedAt: missedAt ?? at });
     }
-  }
-
-  /**
-   * Whether a sound answer that lacks anchors counts as one that lacks this candle: a machine that lags shows neither the
-   * newest candles nor anything newer.
-   */
-  #isMissed(timestamp: number): boolean {
-    return this.#belief.isSound && this.#isAsked(timestamp) && showsNothingAfter(this.#page, timestamp);
-  }
-
-  #missedSince(entry: CandleEntry) {
-    return { ...entry, missedAt: entry.missedAt ?? this.#page.at };
   }
 
   /** A row that cannot be read still proves that there is a candle. */

@@ -65,7 +65,6 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
 
   const comparison = new Comparison(rules, book, page, {
     isWhole,
-    isSound,
     // A row without an interval may be that of any candle.
     isAbsenceKnown: unplaced === undefined,
     settledEnd,

@@ -34,6 +34,17 @@ describe("absence", () => {
     expect(see(5, 41, { 5: 1 })).toEqual(["removed 4=1 closed r1"]);
   });
 
+  it("counts from an answer that shows the known candles on: what is lacking along with one of these is unknown", () => {
+    const seen = observe();
+    const { see } = seen;
+    see(5, 30, { 2: 1, 3: 1, 4: 1, 5: 1 });
+    see(6, 30, { 3: 1, 4: 1, 5: 1 });
+    expect(seen.anchors).toEqual([-1, 2, 3]);
+    expect(see(6, 40, { 4: 1 }, { lacking: [3] })).toEqual([]);
+    expect(see(6, 41, { 4: 1, 6: 1 })).toEqual(["new 6=1 open r0"]);
+    expect(see(6, 42, { 4: 1, 6: 1 })).toEqual(["removed 5=1 closed r2"]);
+  });
+
   it("is forgotten when the candle is back", () => {
     const { see } = observe();
     see(5, 1, { 4: 1, 5: 1 });
