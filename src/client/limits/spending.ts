@@ -28,8 +28,6 @@ interface Charge {
   readonly cost: number;
   /** Whether it is counted for the next period, too. */
   readonly isAhead: boolean;
-  /** The last period that it is counted for. */
-  period: number | undefined;
 }
 
 /** Keeps count of the units that a client spends, and says how to make them last. */
@@ -129,19 +127,16 @@ export class Spending {
    */
   charge(kind: CallKind): (weight: number | undefined, isGood: boolean) => number {
     const expected = this.#costs[kind];
-    const charge: Charge = { cost: expected, isAhead: this.#isAhead(), period: undefined };
+    const charge: Charge = { cost: expected, isAhead: this.#isAhead() };
     this.#add(expected, charge.isAhead);
-    charge.period = this.#ledger?.period;
     this.#underWay.add(charge);
     return (weight, isGood) => {
+      // A period that has begun meanwhile counts it, too.
       if (this.#quota !== undefined) this.#ledgerNow(this.#quota);
       this.#underWay.delete(charge);
       const cost = weight ?? DEFAULT_COSTS[kind];
       if (isGood && cost > 0) this.#costs[kind] = cost;
-      // A period that is over gives nothing back.
-      if (cost > expected || this.#ledger?.period === charge.period) {
-        this.#add(cost - expected, this.#isAhead());
-      }
+      this.#add(cost - expected, this.#isAhead());
       return cost;
     };
   }
@@ -164,11 +159,7 @@ export class Spending {
   }
 
   #ledgerNow(quota: Quota): Ledger {
-    const before = this.#ledger;
-    this.#ledger = ledgerAt(before, quota, this.#now().earliest, this.#costUnderWay());
-    if (before !== undefined && this.#ledger.period !== before.period) {
-      for (const charge of this.#underWay) charge.period = this.#ledger.period;
-    }
+    this.#ledger = ledgerAt(this.#ledger, quota, this.#now().earliest, this.#costUnderWay());
     return this.#ledger;
   }
 
