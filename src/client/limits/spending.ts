@@ -14,8 +14,8 @@ import {
   UNTHROTTLED,
 } from "./quota.js";
 
-/** Without a quota, spent units should be back with the next day, UTC. */
-const DAY = 86_400_000;
+/** Without a quota there is no end of units; what the service counts as spent should be back with the next day, UTC. */
+const NO_QUOTA: Quota = { units: Infinity, per: 86_400_000 };
 /** What calls cost, in units, if answers do not say. */
 export const DEFAULT_COSTS: Readonly<Record<CallKind, number>> = { ohlcv: 150, snipers: 50 };
 
@@ -32,7 +32,7 @@ interface Charge {
 
 /** Keeps count of the units that a client spends, and says how to make them last. */
 export class Spending {
-  readonly #quota: Quota | undefined;
+  readonly #quota: Quota;
   readonly #now: ServiceNow;
   readonly #report: (report: QuotaReport) => void;
   readonly #demands = new Set<Demand>();
@@ -43,14 +43,14 @@ export class Spending {
   #phase = "ample";
 
   constructor(quota: Quota | undefined, now: ServiceNow, tell: (told: QuotaReport) => void) {
-    this.#quota = quota;
+    this.#quota = quota ?? NO_QUOTA;
     this.#now = now;
     this.#report = tell;
   }
 
   /** When units come back that were spent now, or up to `ago` ms before, by the service's clock. */
   resetsAt(ago = 0): number {
-    const per = this.#quota?.per ?? DAY;
+    const { per } = this.#quota;
     return (Math.floor((this.#now().earliest - ago) / per) + 1) * per;
   }
 
@@ -67,23 +67,17 @@ export class Spending {
 
   /** The units of the quota, and what is left of them in this period; `undefined` without a quota. Changes nothing. */
   balance(): { readonly units: number; readonly left: number } | undefined {
-    if (this.#quota === undefined) return undefined;
     const { units } = this.#quota;
+    if (units === Infinity) return undefined;
     const { spent } = ledgerAt(this.#ledger, this.#quota, this.#now().earliest, this.#costUnderWay());
     return { units, left: Math.max(0, units - spent) };
   }
 
   /** How much longer a stream's polls have to wait so that the units last until the end of the period. */
   pollThrottle(schedule: Pick<Demand, "closeEvery">): PollThrottle {
-    if (this.#quota === undefined) return UNTHROTTLED;
+    if (this.#quota.units === Infinity) return UNTHROTTLED;
     const { earliest } = this.#now();
-    const stretch = pollThrottle(
-      this.#ledgerNow(this.#quota),
-      this.#quota,
-      this.#demands,
-      this.#costs,
-      earliest,
-    );
+    const stretch = pollThrottle(this.#ledgerNow(), this.#quota, this.#demands, this.#costs, earliest);
     const { refresh, close } = stretch;
     const polls = close > 1 ? "closings" : refresh > 1 ? "refreshes" : "ample";
     this.#enter(close === Infinity ? "spent" : polls, stretch);
@@ -92,14 +86,13 @@ export class Spending {
 
   /** How much longer they have to wait in a period that begins with all of its units. */
   wholeThrottle(schedule: Pick<Demand, "closeEvery">): PollThrottle {
-    if (this.#quota === undefined) return UNTHROTTLED;
     const whole = { period: 0, spent: 0, spentAhead: 0 };
     return throttleFor(schedule, pollThrottle(whole, this.#quota, this.#demands, this.#costs, 0));
   }
 
   /** Moves what was spent to the period of a clock that has become known, or has jumped. */
   moveAlong(): void {
-    if (this.#quota === undefined || this.#ledger === undefined) return;
+    if (this.#ledger === undefined) return;
     const period = Math.floor(this.#now().earliest / this.#quota.per);
     this.#ledger = { ...this.#ledger, period };
   }
@@ -107,8 +100,9 @@ export class Spending {
   /** Throws a `QuotaExceededError` if the period has no units left for a call. */
   check(kind: CallKind): void {
     const cost = this.#costs[kind];
-    if (this.#quota === undefined || this.#ledgerNow(this.#quota).spent + cost <= this.#quota.units) return;
     const { units } = this.#quota;
+    const { spent } = this.#ledgerNow();
+    if (spent + cost <= units) return;
     this.#enter("spent", { refresh: Infinity, close: Infinity });
     if (cost > units) {
       const problem = `A call costs ${cost} units, and the client's quota is ${units} in a period`;
@@ -116,7 +110,7 @@ export class Spending {
     }
     const resetsAt = this.resetsAt();
     const reset = new Date(resetsAt).toISOString();
-    const left = Math.max(0, units - this.#ledger!.spent);
+    const left = Math.max(0, units - spent);
     const problem = `A call costs ${cost} units, and ${left} of the client's quota of ${units} are left`;
     throw new QuotaExceededError(`${problem}; the next period begins at ${reset}`, "", resetsAt);
   }
@@ -132,7 +126,7 @@ export class Spending {
     this.#underWay.add(charge);
     return (weight, isGood) => {
       // A period that has begun meanwhile counts it, too.
-      if (this.#quota !== undefined) this.#ledgerNow(this.#quota);
+      this.#ledgerNow();
       this.#underWay.delete(charge);
       const cost = weight ?? DEFAULT_COSTS[kind];
       if (isGood && cost > 0) this.#costs[kind] = cost;
@@ -143,23 +137,21 @@ export class Spending {
 
   /** The service says that nothing is left. */
   exhaust(): void {
-    if (this.#quota === undefined) return;
-    this.#add(Math.max(0, this.#quota.units - this.#ledgerNow(this.#quota).spent), this.#isAhead());
+    const { units } = this.#quota;
+    if (units < Infinity) this.#add(Math.max(0, units - this.#ledgerNow().spent), this.#isAhead());
   }
 
   #add(cost: number, isAhead: boolean): void {
-    if (this.#quota === undefined || cost === 0) return;
-    this.#ledger = charged(this.#ledgerNow(this.#quota), cost, isAhead);
+    this.#ledger = charged(this.#ledgerNow(), cost, isAhead);
   }
 
   /** Whether what is sent now may count for the next period. */
   #isAhead(): boolean {
-    if (this.#quota === undefined) return false;
-    return Math.floor(this.#now().latest / this.#quota.per) > this.#ledgerNow(this.#quota).period;
+    return Math.floor(this.#now().latest / this.#quota.per) > this.#ledgerNow().period;
   }
 
-  #ledgerNow(quota: Quota): Ledger {
-    this.#ledger = ledgerAt(this.#ledger, quota, this.#now().earliest, this.#costUnderWay());
+  #ledgerNow(): Ledger {
+    this.#ledger = ledgerAt(this.#ledger, this.#quota, this.#now().earliest, this.#costUnderWay());
     return this.#ledger;
   }
 
@@ -172,7 +164,7 @@ export class Spending {
   #enter(phase: string, { refresh, close }: PollThrottle): void {
     if (phase === this.#phase) return;
     this.#phase = phase;
-    const { units } = this.#quota!;
+    const { units } = this.#quota;
     this.#report({ spent: this.#ledger?.spent ?? 0, units, resetsAt: this.resetsAt(), refresh, close });
   }
 }
