@@ -99,11 +99,10 @@ export class Sender {
       );
       refused = undefined;
       if ("value" in came) {
-        const { bounds, isConfirmed } = this.clock;
         answers += 1;
         answer = came;
         ask.tell?.({ type: "answer" });
-        if (!ask.needsClock || bounds === undefined || isConfirmed || answers >= CLOCK_READS) return came;
+        if (!ask.needsClock || this.clock.isConfirmed || answers >= CLOCK_READS) return came;
         [attempt, resends] = [1, 0];
         continue;
       }
