@@ -2,8 +2,10 @@ import { type Observable, Subject } from "rxjs";
 import type { Series } from "../contract/model.js";
 import type { StoreKey } from "../contract/store.js";
 import { type AnyPairstreamError, ContractError } from "../errors.js";
-import type { Priority } from "./limits/budget.js";
 import type { Redactor } from "./send/redact.js";
+
+/** Who goes first when the rate limit lets only some go; the first named goes first. */
+export type Priority = "close" | "refresh" | "history";
 
 /** One thing that a client does; `type` says which. URLs are path and query, without the origin. */
 export type ClientActivity =

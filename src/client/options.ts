@@ -5,7 +5,7 @@ import { checkNames, checkScheduler, namesOf } from "../contract/names.js";
 import { type AnyPairstreamError, InvalidInputError } from "../errors.js";
 import { type ClientStore, SERVE, type ServableStore } from "./client-store.js";
 import type { RetryRules } from "./core.js";
-import type { RateLimit } from "./limits/budget.js";
+import type { RateLimit } from "./limits/places.js";
 import type { Quota } from "./limits/quota.js";
 import { checkApiKey, type KeyFunction } from "./send/keys.js";
 import { type FetchLike, keepAliveFetch, SESSION, type SessionFetch } from "./send/transport.js";

@@ -1,5 +1,6 @@
 import type { SchedulerLike, Subscription } from "rxjs";
 import { onAbort } from "../../aborts.js";
+import type { Priority, ThrottledActivity } from "../activity.js";
 import { callAt } from "../timers.js";
 import {
   allowancesOf,
@@ -22,19 +23,10 @@ const LONG_WAIT = 2_000;
 /** Polls that wait for so long without a break, in ms, are told of: more are due than the limit allows. */
 const OVERLOAD = 60_000;
 
-/** Who goes first when the rate limit lets only some go; the first named goes first. */
-export type Priority = "close" | "refresh" | "history";
 const PRIORITIES: readonly Priority[] = ["close", "refresh", "history"];
 
 /** Requests have to wait: until when, why, and how many. */
-export interface Throttling {
-  /** Absent while it depends on the end of requests under way. */
-  readonly until?: number;
-  readonly reason: "rate-limit" | "too-many-requests";
-  readonly waiting: number;
-}
-
-export type { RateLimit };
+export type Throttling = Omit<ThrottledActivity, "type" | "at">;
 
 /**
  * What to do once a request may start, which is `now`. It calls `end` with the instant of the answer's head, or of the

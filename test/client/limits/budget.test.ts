@@ -1,6 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { Budget, type Priority, type RateLimit, type Throttling } from "../../../src/client/limits/budget.js";
+import type { Priority } from "../../../src/client/activity.js";
+import { Budget, type Throttling } from "../../../src/client/limits/budget.js";
+import type { RateLimit } from "../../../src/client/limits/places.js";
 import { sleepUntil } from "../../../src/client/timers.js";
 import { VirtualClock } from "../../../src/replay/virtual-clock.js";
 
