@@ -27,13 +27,10 @@ const DATE_ALLOWED =
  */
 const SECONDS = { from: 1e9, until: 1e11 };
 
-export function looksLikeSeconds(instant: number): boolean {
-  return instant >= SECONDS.from && instant < SECONDS.until;
-}
-
-/** What is wrong about such a number. */
-export function asSeconds(instant: number): string {
-  return `is ${instant}, which looks like unix seconds (in ms it is ${instant} * 1000)`;
+/** What is wrong about an instant in such a number; `undefined` about any other one. */
+export function secondsProblem(instant: number): string | undefined {
+  const isMeant = instant >= SECONDS.from && instant < SECONDS.until;
+  return isMeant ? `is ${instant}, which looks like unix seconds (in ms it is ${instant} * 1000)` : undefined;
 }
 
 /**
@@ -41,9 +38,8 @@ export function asSeconds(instant: number): string {
  */
 export function toInstant(parameter: string, value: DateLike): number {
   const ms = value instanceof Date ? value.getTime() : typeof value === "string" ? parseDate(value) : value;
-  if (typeof value === "number" && looksLikeSeconds(value)) {
-    throw new InvalidInputError(parameter, DATE_ALLOWED, asSeconds(value));
-  }
+  const problem = typeof value === "number" ? secondsProblem(value) : undefined;
+  if (problem !== undefined) throw new InvalidInputError(parameter, DATE_ALLOWED, problem);
   if (typeof ms === "number" && ms >= 0 && ms <= LATEST_INSTANT) return ms;
   const hint =
     typeof value !== "string"

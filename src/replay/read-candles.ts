@@ -1,4 +1,4 @@
-import { asSeconds, looksLikeSeconds } from "../contract/input.js";
+import { secondsProblem } from "../contract/input.js";
 import { parseJson } from "../contract/json.js";
 import type { Candle } from "../contract/model.js";
 import { shortened } from "../contract/quote.js";
@@ -54,9 +54,9 @@ async function* parseCandles(lines: Iterable<string> | AsyncIterable<string>): A
     const flaw = flawOf(value, newest);
     if (flaw !== undefined) throw candleError(`line ${number}`, flaw);
     const candle = frozenCandle(value as Candle);
-    if (newest === -Infinity && looksLikeSeconds(candle.timestamp)) {
-      const [parameter, problem] = [`timestamp of line ${number}`, asSeconds(candle.timestamp)];
-      throw new InvalidInputError(parameter, "ms since the epoch", problem);
+    const problem = newest === -Infinity ? secondsProblem(candle.timestamp) : undefined;
+    if (problem !== undefined) {
+      throw new InvalidInputError(`timestamp of line ${number}`, "ms since the epoch", problem);
     }
     newest = candle.timestamp;
     yield candle;
