@@ -181,7 +181,6 @@ function pageReader(asked: AskedPages): Call<CutPage>["parse"] {
     expectNone(refused);
     const served = pageFactsOf(page, refused);
     const result = page.result.filter(({ timestamp }) => asked.from <= timestamp && timestamp < asked.to);
-    if (result.length === served.rows) return { page, served };
     return { page: Object.freeze({ ...page, result: Object.freeze(result) }), served };
   };
 }
