@@ -133,6 +133,9 @@ const OPTION_NAMES = namesOf<ClientOptions>({
   warn: true,
 });
 
+/** What a `fetch` that records or replays does for its client. */
+type Session = SessionFetch[typeof SESSION];
+
 /** What a number may be, and what it is where it is left out. */
 type NumberRule = Parameters<typeof checkNumber>[2] & { readonly standard?: number };
 
@@ -155,9 +158,12 @@ export function checkOptions(options: ClientOptions): Settings {
   }
   checkNames(options, OPTION_NAMES);
   const { fetch, timeout = 10_000, rateLimit = { requests: 40, per: 1_000 }, quota, retry = {} } = options;
+  const { scheduler = asyncScheduler } = options;
   if (fetch !== undefined && typeof fetch !== "function") {
     throw new InvalidInputError("fetch", "a function like the global fetch", `is of type ${typeof fetch}`);
   }
+  checkScheduler(scheduler);
+  const session = (fetch as SessionFetch | undefined)?.[SESSION];
   return {
     baseUrl: checkBaseUrl(options.baseUrl, checkFlag("insecure", options.insecure, withheld)),
     apiKey: typeof options.apiKey === "function" ? options.apiKey : checkApiKey(options.apiKey),
@@ -165,11 +171,11 @@ export function checkOptions(options: ClientOptions): Settings {
     retry: checkNumbers("retry", retry === false ? { attempts: 1 } : retry, RETRY),
     rateLimit: rateLimit === false ? undefined : checkNumbers("rateLimit", rateLimit, RATE_LIMIT),
     quota: quota === undefined ? undefined : checkNumbers("quota", quota, QUOTA, ""),
-    scheduler: schedulerOf(options, fetch),
+    clock: scheduler,
+    scheduler: session?.(scheduler) ?? scheduler,
     fetch: fetch ?? keepAliveFetch(),
-    store: checkStore(options.store, fetch),
-    warn: checkWarn(options.warn, fetch),
-    clock: options.scheduler ?? asyncScheduler,
+    store: checkStore(options.store, session),
+    warn: checkWarn(options.warn, session),
   };
 }
 
@@ -228,28 +234,20 @@ function checkNumbers<Name extends string>(
   return Object.freeze(Object.fromEntries(checked));
 }
 
-function checkStore(
-  store: ClientStore | undefined,
-  fetch: SessionFetch | undefined,
-): ServableStore | undefined {
+function checkStore(store: ClientStore | undefined, session: Session): ServableStore | undefined {
   if (store === undefined) return undefined;
   if (typeof store?.[SERVE] !== "function") {
     const allowed = "a store of pairstream/store, or candleStore(own) around one of your own";
     throw new InvalidInputError("store", allowed, `is ${withheld(store)}`);
   }
-  if (fetch?.[SESSION] === undefined) return store as ServableStore;
+  if (session === undefined) return store as ServableStore;
   const problem = "is set, and a recording does not hold what comes from it";
   throw new InvalidInputError("store", "no store where fetch records or replays", problem);
 }
 
-function checkWarn(warn: ClientOptions["warn"], fetch: SessionFetch | undefined): ClientOptions["warn"] {
+function checkWarn(warn: ClientOptions["warn"], session: Session): ClientOptions["warn"] {
   if (warn !== undefined && warn !== false && typeof warn !== "function") {
     throw new InvalidInputError("warn", "a function, or false", `is ${withheld(warn)}`);
   }
-  return fetch?.[SESSION]?.isReplay ? false : warn;
-}
-
-function schedulerOf({ scheduler = asyncScheduler }: ClientOptions, fetch: SessionFetch | undefined) {
-  checkScheduler(scheduler);
-  return fetch?.[SESSION]?.(scheduler) ?? scheduler;
+  return session?.isReplay ? false : warn;
 }
