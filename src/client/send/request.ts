@@ -50,7 +50,6 @@ interface Failure {
 /** Sends all calls of a client, within its budget and with retries, and learns the service's clock from the answers. */
 export class Sender {
   readonly #budget: Budget;
-  readonly #start: Starter;
   readonly spending: Spending;
   /** Every answer teaches it. */
   clock: ServiceClock = unknownClock;
@@ -72,7 +71,6 @@ export class Sender {
       (told) => activity.emit(() => ({ type: "throttled", at: scheduler.now(), ...told })),
       (waiting) => say(overloadText(rateLimit, waiting)),
     );
-    this.#start = (priority, signal, begin) => this.#budget.start(priority, signal, begin);
     const serviceNow = () => serviceTimeBounds(this.clock, scheduler.now());
     let isShort = false;
     this.spending = new Spending(quota, serviceNow, (told) => {
@@ -86,7 +84,8 @@ export class Sender {
 
   async send<T>(ask: Call<T>): Promise<CallResult<T>> {
     const { scheduler, retry } = this.settings;
-    const start = ask.within?.within(this.#start) ?? this.#start;
+    const whole: Starter = (priority, signal, begin) => this.#budget.start(priority, signal, begin);
+    const start = ask.within?.within(whole) ?? whole;
     let attempt = 1;
     let resends = 0;
     let isRenewed = false;
