@@ -15,12 +15,6 @@ interface Trail {
   readonly cursors: readonly string[];
 }
 
-const START: Trail = {
-  pages: 0,
-  first: Infinity,
-  last: -Infinity,
-  cursors: [],
-};
 /** A loop of cursors up to this length is refused before it is followed; a longer one shows in its rows. */
 const CURSORS_KEPT = 8;
 
@@ -80,7 +74,8 @@ export async function* walkOf<T>(
   send: ClientCore["send"],
   { route, parse, next, mostPages, startedAt, ...call }: Walk<T>,
 ): AsyncGenerator<WalkStep<T>, undefined, undefined> {
-  let trail: Trail = startedAt === undefined ? START : { ...START, cursors: [startedAt] };
+  const cursors = startedAt === undefined ? [] : [startedAt];
+  let trail: Trail = { pages: 0, first: Infinity, last: -Infinity, cursors };
   let cursor: string | undefined;
   do {
     call.signal?.throwIfAborted();
