@@ -76,7 +76,4 @@ export const orNull = <T extends z.ZodMiniType>(schema: T) =>
 export const printableText = z.string().check(z.refine(isPrintable, "not printable"));
 
 /** The same, not empty: an address or a hash. (`z.minLength` looks at whatever has a `length`, and can throw.) */
-export const name = z.string().check(
-  z.refine((text) => text !== "", "empty"),
-  z.refine(isPrintable, "not printable"),
-);
+export const name = printableText.check(z.refine((text) => text !== "", "empty"));

@@ -62,11 +62,8 @@ const transaction = frozen(
   z.object({ transactionHash: name, transactionTimestamp: instant, blocksAfterCreation: total }),
 );
 const transactions = z.pipe(
-  z.pipe(
-    z.nullish(z.unknown()),
-    z.transform((list) => list ?? []),
-  ),
-  listOf(transaction),
+  orNull(listOf(transaction)),
+  z.transform((list) => list ?? Object.freeze([])),
 );
 const totals = Object.fromEntries(SNIPER_TOTALS.map((one) => [one, total]));
 const sniper = frozen(
