@@ -186,8 +186,11 @@ export class SeriesPages {
       }
     }
     const read = readOf(served, { anchors, range: { from, to }, told });
-    if (read.isEmpty && (wanted.shown ?? anchors[0]) !== undefined)
+    if (read.isEmpty && (wanted.shown ?? anchors[0]) !== undefined) {
       this.beginning.noteHidden(start, first!.at);
+      // What has shown before shows from a later start on.
+      if (this.#startOf(wanted) > start) return this.ask(wanted, { priority, signal, tell });
+    }
     return {
       ...read,
       ...first!,

@@ -33,6 +33,23 @@ describe("a range that starts before the pair's creation", () => {
     expect(asked.pages).toBeLessThan(12);
   });
 
+  it.each([minute(5_004), minute(5_009)])(
+    "is asked from where it has shown something at once, and no answer that hides that counts",
+    async (shown) => {
+      const { newPages, asked } = archive({ ...strict, series: { network: "devnet" } });
+      const pages = newPages();
+      const read = (from: number) =>
+        pages.read(
+          { from, to: minute(5_010), anchors: [], shown },
+          { priority: "refresh", signal: new AbortController().signal },
+        );
+      const seen = async (from: number) => (await read(from)).candles.map(({ timestamp }) => timestamp);
+      expect(await seen(minute(5_004))).toEqual(run(5_003, 7));
+      expect(await seen(minute(4_990))).toEqual(run(5_003, 7));
+      expect(asked.pages).toBe(3);
+    },
+  );
+
   it("is not walked through before a creation that is known", async () => {
     const { asked } = await partsOf({ times, createdAt }, minute(-5_000_000), minute(5_500));
     expect(asked.pages).toBeLessThan(6);
