@@ -1,9 +1,10 @@
 import { expect, it } from "vitest";
 import { intervalsOf } from "../calendar.js";
+import type { Exchange } from "../exchanges.js";
 import type { Look } from "../reads.js";
 import type { RunLog } from "../run-log.js";
 import type { Context } from "./monitor.js";
-import { areLacking, watchTrouble, watchWriting, withoutMargins } from "./store.js";
+import { areLacking, lookBegan, watchTrouble, watchWriting, withoutMargins } from "./store.js";
 
 const MINUTE = 60_000;
 const BORN = 1_000 * MINUTE;
@@ -32,6 +33,22 @@ it("takes a stored candle for one in doubt once two answers that were made apart
   expect(areInDoubt(lookAt(1), lookAt(2), lookAt(3, true, true))).toBe(true);
   expect(areInDoubt(lookAt(1, false, true), lookAt(2, false, true))).toBe(false);
   expect(areLacking([lookAt(1), lookAt(2)], BORN, false)).toBe(false);
+});
+
+it("takes the pages of a walk, and what is sent again of them, for one look", () => {
+  const url = (page: number, timeframe = "1min") =>
+    `http://service/token/mainnet/pairs/pair/ohlcv?timeframe=${timeframe}&currency=usd&fromDate=0&toDate=60&limit=9&cursor=${page}`;
+  const exchanges = [
+    { url: url(1), sent: 0, received: 30 },
+    { url: url(1, "5min"), sent: 10, received: 60 },
+    { url: url(2), sent: 30, received: 60 },
+    { url: url(3), sent: 60, received: 90 },
+    { url: url(3), sent: 400, received: 430 },
+    { url: url(3), sent: 4_000, received: 4_030 },
+    { url: url(4), sent: 9_000, received: 9_030 },
+  ].map((exchange, id) => ({ ...exchange, id }) as Exchange);
+  const begins = exchanges.map((exchange) => lookBegan({ exchanges }, exchange));
+  expect(begins).toEqual([0, 10, 0, 0, 0, 0, 9_000]);
 });
 
 it("wants written what becomes final from the first candle on that a poll shows: there is no silence without one", () => {

@@ -203,16 +203,17 @@ export function withoutMargins({ from, to }: Span, { end, shift }: Intervals, bo
   return { from: from === bornAt ? from : end(from), to: shift(to, -1) };
 }
 
-/** When the look began that a request belongs to: each of its requests follows at once from the answer before. */
-function lookBegan({ exchanges }: RunLog, { url, sent, id }: Exchange): number {
+/** When the look began that a request belongs to: each of its requests follows at once from the answer before, or repeats it. */
+export function lookBegan({ exchanges }: Pick<RunLog, "exchanges">, { url, sent, id }: Exchange): number {
   const { series } = askedBy(url);
-  let began = sent;
+  let first = { url, sent };
   for (let at = exchanges.findIndex((other) => other.id === id) - 1; at >= 0; at -= 1) {
-    const { url: other, sent: before, received } = exchanges[at]!;
-    if (began - before > LONGEST_TRIP) break;
-    if (received === began && askedBy(other).series === series) began = before;
+    const before = exchanges[at]!;
+    if (first.sent - before.sent > LONGEST_TRIP) break;
+    const isFollowed = before.received === first.sent && askedBy(before.url).series === series;
+    if (isFollowed || before.url === first.url) first = before;
   }
-  return began;
+  return first.sent;
 }
 
 /** Whether somebody calls for pages, which no store has. */
