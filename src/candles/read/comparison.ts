@@ -3,7 +3,7 @@ import { isApart, mayShowSoon } from "../../poll/apart.js";
 import type { CandleStatus } from "../event.js";
 import type { CandleRules } from "../rules.js";
 import { type CandleBook, type CandleChange, type CandleEntry, changeOf, NONE_BROKEN } from "./book.js";
-import { type BrokenRow, isGone, mayBeReadYet, readAgain } from "./evidence.js";
+import { type BrokenRow, isGone, mayBeReadYet, readAgain, showsNothingAfter } from "./evidence.js";
 import type { Page } from "./page.js";
 
 const NOTHING: readonly CandleChange[] = [];
@@ -12,6 +12,7 @@ const NOTHING: readonly CandleChange[] = [];
 interface Belief {
   /** As `judge` says. */
   readonly isWhole: boolean;
+  readonly isSound: boolean;
   /** Whether a candle that it lacks is absent, and not the broken row without an interval. */
   readonly isAbsenceKnown: boolean;
   /** The intervals before `settledEnd` close with it, and those before `finalEnd` become final, up to `hold`. */
@@ -94,20 +95,35 @@ export class Comparison {
   }
 
   #miss(entry: CandleEntry): void {
-    const { candle, status, revision, missedAt } = entry;
+    const { candle, status, revision } = entry;
     const { timestamp } = candle;
     const { isWhole, isAbsenceKnown } = this.#belief;
+    // What the answer before has lacked along with anchors counts only where nothing newer shows.
+    const isCounted = this.#before.lacking.size === 0 || showsNothingAfter(this.#page, timestamp);
+    const missedAt = isCounted ? entry.missedAt : undefined;
     if (!this.#isAsked(timestamp) || !isWhole) {
-      this.#keep(entry);
+      this.#keep(this.#isMissed(timestamp) ? this.#missedSince(entry) : entry);
     } else if (!isAbsenceKnown) this.#keepUnread(entry);
     else if (missedAt !== undefined && isGone(this.#rules, this.#page, timestamp, missedAt)) {
       this.#tell({ type: "removed", candle, status, revision: revision + 1 });
     } else {
-      const { at } = this.#page;
+      const missed = this.#missedSince({ ...entry, missedAt });
       this.#holdAt(timestamp);
-      this.hasDoubt ||= mayShowSoon(missedAt ?? at, at);
-      this.#keep({ ...entry, missedAt: missedAt ?? at });
+      this.hasDoubt ||= mayShowSoon(missed.missedAt, this.#page.at);
+      this.#keep(missed);
     }
+  }
+
+  /**
+   * Whether a sound answer that lacks anchors counts as one that lacks this candle: a machine that lags shows neither the
+   * newest candles nor anything newer.
+   */
+  #isMissed(timestamp: number): boolean {
+    return this.#belief.isSound && this.#isAsked(timestamp) && showsNothingAfter(this.#page, timestamp);
+  }
+
+  #missedSince(entry: CandleEntry) {
+    return { ...entry, missedAt: entry.missedAt ?? this.#page.at };
   }
 
   /** A row that cannot be read still proves that there is a candle. */

@@ -65,6 +65,7 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
 
   const comparison = new Comparison(rules, book, page, {
     isWhole,
+    isSound,
     // A row without an interval may be that of any candle.
     isAbsenceKnown: unplaced === undefined,
     settledEnd,
