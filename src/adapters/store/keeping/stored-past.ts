@@ -21,8 +21,8 @@ const LEAST_WINDOW = 2;
  * The past of a series: from the client's store as far as it goes, and else from `service`. A service that shows nothing at all
  * may hide it: no silence is written before there is a candle beside it.
  *
- * Rows that cannot be read leave holes. The service is asked for all of a page with one request, whatever is stored between two
- * holes of it.
+ * Rows that cannot be read leave holes in the store. One request asks for all holes of a page. What it tells of the intervals
+ * between them is not taken: these are stored.
  */
 export class StoredPast implements PastReader {
   readonly #core: ClientCore;
@@ -205,7 +205,7 @@ export class StoredPast implements PastReader {
   }
 }
 
-/** A part as the service tells it, but for what is stored of it: between two holes that is in the same answer. */
+/** A part as the service tells it; its intervals that are stored, as they lie between two holes, are as the store has them. */
 function withStored(part: FinalPart, { candles, covered }: StoredCandles): FinalPart {
   if (covered.length === 0) return part;
   const isStored = (start: number) => covered.some(({ from, to }) => start >= from && start < to);
