@@ -194,22 +194,18 @@ export interface Lack {
   readonly rounds: number;
   /** How many candles were final by then, where it lacks all of them that it was asked for; else 0. */
   readonly finals: number;
-  /** Whether no answer has shown anything from then on, until the end of a stretch. */
-  readonly isOfAll: boolean;
+  /** When the first answer came from then on that shows anything. */
+  readonly shownAt: number;
 }
 
 /** What the last answer by an instant lacks, and the one before it has shown. */
-export function lackAt(
-  looks: readonly Look[],
-  at: number,
-  until: number,
-  finalUntil: (look: Look) => number,
-): Lack {
+export function lackAt(looks: readonly Look[], at: number, finalUntil: (look: Look) => number): Lack {
   const all = looks.filter(({ isHistory }) => !isHistory);
   const polls = all.filter(({ received }) => received <= at);
   const last = polls.at(-1);
   const shown = polls.findLastIndex(({ rows }) => lacksOlder(last!, rows.keys(), last!.answeredAt));
-  if (shown < 0) return { since: Number.NEGATIVE_INFINITY, rounds: 1, finals: 0, isOfAll: false };
+  if (shown < 0)
+    return { since: Number.NEGATIVE_INFINITY, rounds: 1, finals: 0, shownAt: Number.NEGATIVE_INFINITY };
   const [before, first] = [polls[shown]!, polls[shown + 1]!];
   const isFinal = (timestamp: number) => timestamp < finalUntil(before);
   const finals = [...before.rows.keys()].filter(
@@ -219,13 +215,12 @@ export function lackAt(
   const lacksEach = finals.length > 0 && lacked.length === finals.length;
   const others = [...before.rows.keys()].filter((timestamp) => !isFinal(timestamp));
   const known = new Set(polls.slice(0, shown + 1).flatMap(({ rows }) => [...rows.keys()].filter(isFinal)));
-  const next = all.filter(({ received }) => received >= first.received && received < until);
+  const next = all.find(({ rows, received }) => received >= first.received && rows.size > 0);
   return {
     since: first.received,
     rounds: lacked.length > 0 && (lacksEach || lacksOlder(first, others, first.answeredAt)) ? 2 : 1,
     finals: lacksEach ? known.size : 0,
-    // What shows something again is followed by a question for the known candles alone.
-    isOfAll: next.every(({ rows, received }) => rows.size === 0 || until - received <= APART),
+    shownAt: next?.received ?? Number.POSITIVE_INFINITY,
   };
 }
 

@@ -28,6 +28,8 @@ export function checkAge(
     // It is asked for again, and the feed is what it was until then.
     const next = reports[at + 1];
     if (next !== undefined && next.exchange.sent - received <= SAME_SLOT) continue;
+    // Only its first poll is as urgent as a closing: later ones are those of candles, for the creation.
+    if (at > 0 && exchange.priority === "close") continue;
     if (!live.some(({ from, until }) => from <= received && until > received)) continue;
     const newest = reports.slice(0, at + 1).reduce((a, b) => (b.madeAt >= a.madeAt ? b : a));
     const age = context.serviceClock(received) - newest.madeAt;

@@ -113,10 +113,12 @@ function checkRecovery(log: RunLog, stay: StayLog, context: Context) {
       if (lacksNewestEnd(context.looksAt(plan.feed), at, doubt) && until - at <= doubt) continue;
       // What an answer lacks of the known is in doubt until another one, made a second later, lacks it as well.
       const finalUntil = ({ answeredAt }: Look) => context.changeableFrom(plan.feed, answeredAt);
-      const lack = lackAt(context.looksAt(plan.feed), at, until, finalUntil);
+      const lack = lackAt(context.looksAt(plan.feed), at, finalUntil);
       if (until - lack.since <= lack.rounds * (APART + period + roundTrip(log))) continue;
-      // Of a pair that is well known nothing goes as long as nothing at all shows.
-      if (lack.finals >= WELL_KNOWN && lack.isOfAll) continue;
+      // Of a pair that is well known nothing goes as long as nothing at all shows. What shows something again is followed by a question
+      // for the known candles alone, and by two for what is lacking.
+      const isShownLate = until - lack.shownAt <= APART + 3 * roundTrip(log);
+      if (lack.finals >= WELL_KNOWN && isShownLate) continue;
       // A machine that lags shows for so long what is gone, and lacks for as long what has come.
       const lag = log.plan.world.replicas?.lag ?? 0;
       const lags = ({ asOf, answeredAt, isHistory, received }: Look) =>
