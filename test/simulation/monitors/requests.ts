@@ -151,7 +151,9 @@ function watchPauses({ plan, exchanges, told }: RunLog, context: Context) {
     if (isDated && !(isTold && context.isTrusted(order))) continue;
     const now = date ?? context.serviceClock(received);
     const until = Number.isNaN(seconds) ? Date.parse(retryAfter ?? "") - now : seconds * 1_000;
-    const pause = until > 0 ? Math.min(until, LONGEST_HINT) : Math.min(baseDelay, maxDelay);
+    // Nor is it known to have passed sooner than the clock tells.
+    const isOver = until <= (isDated ? -context.toleranceAt(order) - context.untoldAt(order) : 0);
+    const pause = isOver ? Math.min(baseDelay, maxDelay) : Math.min(until, LONGEST_HINT);
     const early = exchanges.find(({ sent }) => sent > received && sent < received + pause);
     if (early === undefined || context.clockWasSet(received, early.sent)) continue;
     context.breach(
