@@ -311,9 +311,12 @@ export class Poller<State> implements RunningPoll {
     const next = this.#slotAfter(stretch);
     const probeAt = quotaProbeAt(this.#core, "counted");
     if (next.at <= probeAt) return next;
-    // The next period brings all of its units, and polls are as far apart as these allow. Whoever got none of this one asks first.
-    const whole = this.#slotAfter(spending.wholeThrottle(schedule));
-    const again: Slot = whole.at >= probeAt + TURN ? whole : { at: probeAt + TURN, kind: "close" };
+    // The next period brings all of its units, and polls are as far apart as these allow. If they do not do for all that close,
+    // whoever got none of this one asks first.
+    const throttle = spending.wholeThrottle(schedule);
+    const whole = this.#slotAfter(throttle);
+    const earliest = throttle.close > 1 ? probeAt + TURN : probeAt;
+    const again: Slot = whole.at >= earliest ? whole : { at: earliest, kind: "close" };
     return next.at < again.at ? next : again;
   }
 

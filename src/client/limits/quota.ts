@@ -65,6 +65,16 @@ export function charged(ledger: Ledger, cost: number, isAhead: boolean): Ledger 
   };
 }
 
+/** How many polls of a stream follow within so long, up to the end of an interval, in intervals and at their ends. */
+function pollsWithin({ closeEvery, refreshEvery }: Demand, time: number): readonly [number, number] {
+  const length = Math.min(closeEvery, time);
+  // What is due just then is asked for in the next period.
+  const ends = Math.ceil(time / length) - 1;
+  const inEach = Math.ceil(length / refreshEvery) - 1;
+  const begun = length * (ends + 1) - time;
+  return [inEach * (ends + 1) - Math.floor(begun / refreshEvery), ends];
+}
+
 /** Spreads what is left over the rest of the period: polls within intervals give way first, all others last. */
 export function pollThrottle(
   ledger: Ledger,
@@ -73,19 +83,18 @@ export function pollThrottle(
   costs: Readonly<Record<CallKind, number>>,
   now: number,
 ): PollThrottle {
-  const timeLeft = Math.max(0, (ledger.period + 1) * per - now);
+  const timeLeft = (ledger.period + 1) * per - now;
   const left = units - ledger.spent;
+  if (left <= 0) return { refresh: Infinity, close: Infinity };
   let closing = 0;
   let refreshing = 0;
-  for (const { closeEvery, refreshEvery, kind } of demands) {
-    const cost = costs[kind] * timeLeft;
-    if (closeEvery === Infinity) closing += cost / refreshEvery;
-    else {
-      closing += cost / closeEvery;
-      refreshing += cost / refreshEvery;
-    }
+  for (const demand of demands) {
+    const cost = costs[demand.kind];
+    const [within, ends] = pollsWithin(demand, timeLeft);
+    closing += cost * (demand.closeEvery === Infinity ? within : ends);
+    refreshing += cost * (demand.closeEvery === Infinity ? 0 : within);
   }
   if (closing + refreshing <= left) return UNTHROTTLED;
   if (closing < left) return { refresh: refreshing / (left - closing), close: 1 };
-  return { refresh: Infinity, close: left > 0 ? closing / left : Infinity };
+  return { refresh: Infinity, close: closing / left };
 }

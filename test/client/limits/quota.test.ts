@@ -34,59 +34,80 @@ describe("the ledger", () => {
       refresh: 1,
       close: 1,
     });
-    expect(pollThrottle(ledger, quota, demand(HOUR / 50, HOUR / 100), COSTS, 0)).toEqual({
-      refresh: 2,
+    expect(pollThrottle(ledger, quota, demand(HOUR / 51, HOUR / 102), COSTS, 0)).toEqual({
+      refresh: 1.02,
       close: 1,
     });
-    expect(pollThrottle(ledger, quota, demand(HOUR / 400, HOUR / 100), COSTS, 0)).toEqual({
+    expect(pollThrottle(ledger, quota, demand(HOUR / 401, HOUR / 100), COSTS, 0)).toEqual({
       refresh: never,
-      close: 4,
+      close: 4.01,
     });
     // What fits exactly fits, and without a poll in between there is none to leave out.
-    expect(pollThrottle(ledger, quota, demand(HOUR / 100, never), COSTS, 0)).toEqual({
+    expect(pollThrottle(ledger, quota, demand(HOUR / 101, never), COSTS, 0)).toEqual({
       refresh: 1,
       close: 1,
     });
     // Costs that an answer names may have spent more than there was.
     for (const spent of [1_000, 1_200]) {
-      for (const each of [demand(HOUR, HOUR), demand(HOUR, never), demand(never, HOUR)]) {
+      for (const each of [demand(HOUR / 2, HOUR), demand(HOUR / 2, never), demand(never, HOUR / 2)]) {
         const throttle = pollThrottle({ ...ledger, spent }, quota, each, COSTS, 0);
         expect(throttle).toEqual({ refresh: never, close: never });
       }
     }
     // Half of the time with all of the units: nothing has to give way.
-    expect(pollThrottle(ledger, quota, demand(HOUR / 50, HOUR / 100), COSTS, HOUR / 2)).toEqual({
+    expect(pollThrottle(ledger, quota, demand(HOUR / 51, HOUR / 102), COSTS, HOUR / 2)).toEqual({
       refresh: 1,
       close: 1,
     });
   });
 
-  it("never plans for more than is left", () => {
-    const positive = fc.double({ min: 1_000, max: 1e7, noNaN: true });
+  it("stretches no poll where all that are left fit, and some where they do not", () => {
+    const lengths = [1_000, 60_000, 300_000, 900_000, HOUR];
     fc.assert(
       fc.property(
         fc.array(
           fc.record({
-            closeEvery: fc.oneof(positive, fc.constant(Number.POSITIVE_INFINITY)),
-            refreshEvery: positive,
+            closeEvery: fc.constantFrom(...lengths, Number.POSITIVE_INFINITY),
+            refreshEvery: fc.oneof(fc.integer({ min: 250, max: HOUR }), fc.constantFrom(...lengths)),
             kind: fc.constantFrom("ohlcv" as const, "snipers" as const),
           }),
+          { minLength: 1, maxLength: 4 },
         ),
-        fc.integer({ min: 0, max: 1_000 }),
         fc.integer({ min: 0, max: HOUR - 1 }),
-        (demands, spent, now) => {
-          const throttle = pollThrottle({ period: 0, spent, spentAhead: 0 }, quota, demands, COSTS, now);
-          const planned = demands.reduce((sum, { closeEvery, refreshEvery, kind }) => {
-            const { refresh, close } = throttleFor({ closeEvery }, throttle);
-            // Of a stream without intervals nothing gives way before a close does.
-            if (closeEvery === Number.POSITIVE_INFINITY) expect(refresh).toBe(throttle.close);
-            const each = (every: number, stretch: number) => ((HOUR - now) * COSTS[kind]) / (every * stretch);
-            return sum + each(closeEvery, close) + each(refreshEvery, refresh);
-          }, 0);
-          expect(planned).toBeLessThanOrEqual((quota.units - spent) * (1 + 1e-9));
+        fc.integer({ min: -2, max: 2 }),
+        (demands, now, spare) => {
+          const polls = demands.map(({ closeEvery, refreshEvery }) => pollsIn(closeEvery, refreshEvery, now));
+          const cost = demands.reduce((sum, { kind }, at) => sum + COSTS[kind] * polls[at]!, 0);
+          // A poll of each stream, more or less.
+          const each = demands.reduce((sum, { kind }) => sum + 2 * COSTS[kind], 0);
+          const units = cost + spare * each;
+          const throttle = pollThrottle(
+            ledgerAt(undefined, quota, 0, 0),
+            { units, per: HOUR },
+            demands,
+            COSTS,
+            now,
+          );
+          if (spare > 0) expect(throttle).toEqual({ refresh: 1, close: 1 });
+          if (spare < 0 && cost > each && units > 0)
+            expect(Math.max(throttle.refresh, throttle.close)).toBeGreaterThan(1);
           if (throttle.close > 1) expect(throttle.refresh).toBe(Number.POSITIVE_INFINITY);
+          const { refresh } = throttleFor({ closeEvery: Number.POSITIVE_INFINITY }, throttle);
+          expect(refresh).toBe(throttle.close);
         },
       ),
     );
   });
 });
+
+/** How many polls follow in this hour, if intervals begin with it: at the end of each, and at multiples within each. */
+function pollsIn(closeEvery: number, refreshEvery: number, now: number): number {
+  let polls = 0;
+  const length = Math.min(closeEvery, HOUR);
+  for (let start = 0; start < HOUR; start += length) {
+    const isSteady = closeEvery === Number.POSITIVE_INFINITY;
+    if (start > now && !isSteady) polls += 1;
+    for (let at = start + refreshEvery; at < start + length; at += refreshEvery) if (at > now) polls += 1;
+  }
+  return polls;
+}

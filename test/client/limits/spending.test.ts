@@ -1,10 +1,12 @@
 import { describe, expect, it } from "vitest";
 import {
   type ClientActivity,
+  estimateCost,
   type FeedStatus,
   QuotaExceededError,
   watchCandles,
   watchFeedStatus,
+  watchSnipers,
 } from "../../../src/index.js";
 import { answered, at, MINUTES, PAIR, World } from "../../world.js";
 
@@ -71,6 +73,34 @@ describe("a client's quota", () => {
     expect(quotas[0]).toMatchObject({ units: 15_000, close: 1, resetsAt: at("12:00:00") + HOUR });
     expect(quotas[0]!.refresh).toBeGreaterThan(1);
   });
+
+  it.each(["close", 10_000, 25_000, 60_000] as const)(
+    "does for all polls where it is what the estimate says, every %s",
+    async (every) => {
+      const options = { ...MINUTES, every };
+      const snipers = { pairAddress: PAIR, every: 300_000 };
+      const units = estimateCost([options, snipers]).units / 24;
+      const warned: string[] = [];
+      const client = { quota: { units, per: HOUR }, warn: (text: string) => warned.push(text) };
+      const world = new World({ start: at("11:59:50"), client });
+      world.swapsEvery(60_000, at("11:00:00"), at("16:00:00"));
+      const late: number[] = [];
+      watchCandles(world.client, options).subscribe(({ status, lateBy }) => {
+        if (status === "closed") late.push(lateBy);
+      });
+      watchSnipers(world.client, snipers).subscribe();
+      await world.clock.advanceTo(at("14:59:59"));
+      const inThird = world.asked.filter(({ sent }) => sent >= at("14:00:00"));
+      expect(inThird.length).toBe(estimateCost([options, snipers]).requests / 24);
+      expect(late.length).toBe(180);
+      expect(Math.max(...late)).toBeLessThan(100);
+      expect(warned.filter((text) => text.includes("come late"))).toEqual([]);
+      const stretched = world.activity.filter((told) => told.type === "quota" && told.spent < units);
+      expect(stretched.every((told) => told.type === "quota" && told.close === 1 && told.refresh === 1)).toBe(
+        true,
+      );
+    },
+  );
 
   it("leaves out closings evenly where it is too small for all, which is no stall", async () => {
     const { statuses, hours, quotas } = await watched(20);
