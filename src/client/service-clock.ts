@@ -1,16 +1,4 @@
-/** One request and its answer, in time: on the scheduler's clock, and the answer's `Date` on the service's. */
-export interface RoundTrip {
-  /** When the request went out, by the scheduler. */
-  readonly sent: number;
-  /** When the whole answer was there, by the scheduler. */
-  readonly received: number;
-  /** The answer's `Date` in ms, a whole second; `undefined` without one that can be read. */
-  readonly date: number | undefined;
-  /** The answer's `Age`, in seconds: how old a cache says the answer is. It may be off by one. */
-  readonly age?: number | undefined;
-  /** What was asked for, whichever page of it. A cache gives its copies to those alone who ask for the same. */
-  readonly question?: string;
-}
+import { madeAfter, type RoundTrip } from "./round-trip.js";
 
 /** The range in which the service's time lies. */
 export interface ServiceTimeBounds {
@@ -105,8 +93,6 @@ const LONGEST_TRIP = 60_000;
 const NARROW = 20;
 /** Clocks of computers drift by no more, ms per ms. */
 const FASTEST_DRIFT = 1e-4;
-/** The last ms of the second that a `Date` names. */
-const LAST_OF_SECOND = 999;
 /** What is proven so much too late, in ms, is worth a wait for the next second. */
 const LATE = 100;
 
@@ -287,31 +273,10 @@ function asOf({ low, lowAt, high, highAt }: Machine, now: number): Bounds {
   };
 }
 
-/** The service made the answer after this instant, by the scheduler. If its clock was set back meanwhile, the start lies ahead. */
-function madeAfter({ sent, received, age }: RoundTrip): number {
-  return Math.min(sent, received) - (age === undefined ? 0 : (age + 1) * 1_000);
-}
-
 /** Follows the first trip and quick ones at once, and slow ones slowly. */
 function quickOf({ roundTrip, shortest }: ServiceClock, took: number): number {
   if (took === Infinity) return roundTrip;
   return shortest === Infinity || took < roundTrip ? took : roundTrip + (took - roundTrip) / 16;
-}
-
-/** The earliest time the service's clock can have shown when it made an answer, from which `clock` has learned already. */
-export function earliestAnswerTime(clock: ServiceClock, trip: RoundTrip): number {
-  const { bounds, machines } = clock;
-  const made = madeAfter(trip);
-  const byBounds = earliestTime(clock, made);
-  const { date, age } = trip;
-  if (bounds === undefined || date === undefined) return byBounds;
-  // Where the two cannot both be right, the earlier counts.
-  if (byBounds >= date + 1_000 || date > trip.received + bounds.high) return Math.min(byBounds, date);
-  // With several machines nobody knows which one answered; the bounds hold for all.
-  if (machines.length > 1) return byBounds;
-  // An age tells no more than the `Date` does, and other copies of the same answer tell another one.
-  // Two answers of one second are less than a second apart, as one may be a copy of the other.
-  return age === undefined ? Math.min(Math.max(byBounds, date), date + LAST_OF_SECOND) : date;
 }
 
 /** The service's time at an instant of the scheduler's, at least. */

@@ -1,13 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  earliestAnswerTime,
-  learn,
-  type RoundTrip,
-  safeSendTimeFor,
-  sendTimeFor,
-  unknownClock,
-} from "../../src/client/service-clock.js";
+import { earliestAnswerTime } from "../../src/client/answer-time.js";
+import type { RoundTrip } from "../../src/client/round-trip.js";
+import { learn, safeSendTimeFor, sendTimeFor, unknownClock } from "../../src/client/service-clock.js";
 
 /** A round trip to a service whose clock is `offset` ahead, and the true instant of its answer. */
 function exchange(

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import type { RoundTrip } from "../../src/client/round-trip.js";
 import {
   learn,
-  type RoundTrip,
   type ServiceClock,
   sendTimeFor,
   serviceTime,

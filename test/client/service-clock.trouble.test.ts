@@ -1,10 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { earliestAnswerTime } from "../../src/client/answer-time.js";
+import type { RoundTrip } from "../../src/client/round-trip.js";
 import {
-  earliestAnswerTime,
   earliestTime,
   learn,
-  type RoundTrip,
   safeSendTimeFor,
   sendTimeFor,
   serviceTime,
@@ -124,6 +124,39 @@ it("tells one time of all copies of an answer whose age a cache tells, and none 
       expect(first).toBeLessThanOrEqual(made + offset);
       expect(new Set(later)).toEqual(new Set([first]));
     }),
+  );
+});
+
+it("goes by the age where a cache writes its own time into its copies, and takes none for made a second after the answer that it is one of", () => {
+  const ages = fc.array(fc.integer({ min: 0, max: 60_000 }), { minLength: 1, maxLength: 20 });
+  fc.assert(
+    fc.property(
+      offsets,
+      fc.integer({ min: 0, max: 999 }),
+      ages,
+      fc.boolean(),
+      (offset, phase, list, isHeard) => {
+        let clock = learned(offset);
+        const hear = (trip: RoundTrip) => {
+          clock = learn(clock, { ...trip, question: "candles" });
+          expect([clock.epoch, clock.isContradicted]).toEqual([1, false]);
+          return earliestAnswerTime(clock, { ...trip, question: "candles" });
+        };
+        const sent = NOW + 1_000 + phase;
+        const made = sent + TRIP / 2;
+        const first = isHeard ? hear(exchange(sent, offset)) : Number.POSITIVE_INFINITY;
+        // Of one that was not heard a second of age tells nothing yet.
+        for (const old of isHeard ? list : list.map((each) => 3_000 + each)) {
+          const told = hear({
+            ...exchange(sent + TRIP + old, offset),
+            age: Math.floor((TRIP + old) / 1_000),
+          });
+          if (isHeard) expect(told).toBeLessThan(first + 999);
+          else expect(told).toBeLessThanOrEqual(made + offset);
+          expect(told).toBeGreaterThan(made + offset - 2_300);
+        }
+      },
+    ),
   );
 });
 

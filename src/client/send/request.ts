@@ -7,16 +7,16 @@ import {
   TimeoutError,
 } from "../../errors.js";
 import type { ActivityFeed } from "../activity.js";
+import { earliestAnswerTime } from "../answer-time.js";
 import type { Call, CallResult, Starter } from "../core.js";
 import { Budget } from "../limits/budget.js";
 import type { CallKind } from "../limits/quota.js";
 import { Spending } from "../limits/spending.js";
 import type { Settings } from "../options.js";
+import type { RoundTrip } from "../round-trip.js";
 import {
-  earliestAnswerTime,
   earliestTime,
   learn,
-  type RoundTrip,
   type ServiceClock,
   serviceTimeBounds,
   unanswered,
@@ -183,7 +183,8 @@ export class Sender {
   /** What an answer means for its call. */
   #read<T>(ask: Call<T>, route: string, answer: Answer): CallResult<T> | Failure {
     const { status, text, received: at } = answer;
-    this.#learn({ ...answer, question: questionOf(route) });
+    const trip = { ...answer, question: questionOf(route) };
+    this.#learn(trip);
     const clock = this.clock;
     if (status !== 200) {
       const now = earliestTime(clock, at);
@@ -193,7 +194,7 @@ export class Sender {
     try {
       return {
         value: ask.parse(text, this.redact.quote),
-        observedAt: earliestAnswerTime(clock, answer),
+        observedAt: earliestAnswerTime(clock, trip),
         epoch: clock.epoch,
         isInDoubt: clock.isContradicted,
       };

@@ -5,8 +5,8 @@ export const STATUS_FAULTS: readonly PlantedFault[] = [
   {
     name: "takes answers for younger than they are once its clock has jumped",
     file: "client/send/request.ts",
-    find: "observedAt: earliestAnswerTime(clock, answer),",
-    replace: "observedAt: earliestAnswerTime(clock, answer) + (clock.epoch > 1 ? 1_200 : 0),",
+    find: "observedAt: earliestAnswerTime(clock, trip),",
+    replace: "observedAt: earliestAnswerTime(clock, trip) + (clock.epoch > 1 ? 1_200 : 0),",
     seeds: [22, 4],
   },
   {
