@@ -11,7 +11,7 @@ import { checkNames, namesOf, SERIES_NAMES, SNIPER_NAMES } from "../contract/nam
 import type { Quote } from "../contract/quote.js";
 import type { RefusedRow } from "../contract/refused-row.js";
 import { ohlcvRoute, snipersRoute } from "../contract/routes.js";
-import { LONGEST_CURSOR, mostRows, readOhlcvBody, readSniperBody } from "../contract/wire.js";
+import { LONGEST_CURSOR, readSniperBody } from "../contract/wire.js";
 import { InvalidInputError } from "../errors.js";
 import { intervalsOf } from "../timeframe.js";
 import { ActivityFeed } from "./activity.js";
@@ -22,7 +22,7 @@ import {
   type Client,
   type ClientCore,
   clientOf,
-  type PageFacts,
+  type Paged,
   type Walk,
 } from "./core.js";
 import { KnownPairs } from "./known-pairs.js";
@@ -32,7 +32,7 @@ import { SecretFinder } from "./send/find-secret.js";
 import { Keys } from "./send/keys.js";
 import { redactorWith } from "./send/redact.js";
 import { Sender } from "./send/request.js";
-import { mostPagesOf, pageFactsOf, walkOf, walkToLeave } from "./send/walk.js";
+import { readPage, walkOf, walkToLeave } from "./send/walk.js";
 import { warnerOf } from "./warn.js";
 
 /**
@@ -167,21 +167,19 @@ export function checkSignal(options: CallOptions | undefined): AbortSignal | und
 }
 
 /** A page cut to what was asked for, and what it was served with. */
-interface CutPage {
+interface CutPage extends Paged {
   readonly page: OhlcvPage;
-  readonly served: PageFacts;
 }
 
 /** Reads the pages of one direct call; a row that breaks the contract breaks the page. */
 function pageReader(asked: AskedPages): Call<CutPage>["parse"] {
   const isStart = isStartOf(asked.timeframe);
-  const most = mostRows(intervalsOf(asked.timeframe).count(asked.from, asked.to));
+  const intervals = intervalsOf(asked.timeframe);
   return (text, quote) => {
-    const { page, refused } = readOhlcvBody(text, asked, isStart, quote, most);
+    const { page, refused, facts } = readPage(text, quote, asked, intervals, asked, isStart);
     expectNone(refused);
-    const served = pageFactsOf(page, refused);
     const result = page.result.filter(({ timestamp }) => asked.from <= timestamp && timestamp < asked.to);
-    return { page: Object.freeze({ ...page, result: Object.freeze(result) }), served };
+    return { page: Object.freeze({ ...page, result: Object.freeze(result) }), facts };
   };
 }
 
@@ -212,8 +210,6 @@ function pagesOf(
     route: (cursor) => ohlcvRoute(cursor === undefined ? asked : { ...asked, limit: undefined, cursor }),
     priority: "refresh",
     parse: pageReader(asked),
-    next: ({ served }) => served,
-    mostPages: () => mostPagesOf(intervalsOf(asked.timeframe), asked.from, asked.to),
     startedAt: asked.cursor,
     signal,
   };

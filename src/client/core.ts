@@ -93,7 +93,7 @@ export interface CallResult<T> {
   readonly isInDoubt: boolean;
 }
 
-/** What a page of a walk says of itself. */
+/** What a page says of itself. */
 export interface PageFacts {
   /** That of the next page; `undefined` on the last one. */
   readonly cursor: string | undefined;
@@ -102,27 +102,24 @@ export interface PageFacts {
   /** The instants of the earliest and the latest row, in ms; `first > last` if no row tells its instant. */
   readonly first: number;
   readonly last: number;
+  /** How many pages the range, as last asked for, can fill; one more is refused. */
+  readonly mostPages: number;
 }
 
-/** A walk along the cursors of one range: a call for each page, which may keep refused rows, and drop rows outside the range. */
-export interface Walk<T> extends Omit<Call<T>, "route" | "within"> {
+/** A page of a walk, as it was read: it may keep refused rows, and drop rows outside the range. */
+export interface Paged {
+  readonly facts: PageFacts;
+}
+
+/** A walk along the cursors of one range: a call for each page. */
+export interface Walk<T extends Paged> extends Omit<Call<T>, "route" | "within"> {
   /**
    * The route of a request that starts at `now`: of the first one without `cursor`, of each later one with that of the
    * page before.
    */
   route(cursor: string | undefined, now: number): string;
-  /** What a page says of itself. */
-  next(value: T): PageFacts;
-  /** How many pages the range, as last asked for, can fill; one more is refused. */
-  mostPages(): number;
   /** The cursor in the first route, if it has one. */
   readonly startedAt?: string | undefined;
-}
-
-/** One page of a walk. */
-export interface WalkStep<T> extends CallResult<T> {
-  /** The cursor that the walk follows next; `undefined` on the last page. */
-  readonly cursor: string | undefined;
 }
 
 /** Warns about a stream, or about the client where there is no feed; `failures`: in a row. */
@@ -156,7 +153,7 @@ export interface ClientCore {
    * page whose cursor leads nowhere is refused like one that breaks the contract: one without rows, one that leads back,
    * one too many. Only the signal ends a step that is under way.
    */
-  walk<T>(walk: Walk<T>): AsyncIterableIterator<WalkStep<T>>;
+  walk<T extends Paged>(walk: Walk<T>): AsyncIterableIterator<CallResult<T>>;
   /** What the client has spent, and how to make the rest last. */
   readonly spending: Pick<Spending, "resetsAt" | "join" | "pollThrottle" | "wholeThrottle" | "balance">;
   /** Tells the listeners of `activity`, if there are any. */

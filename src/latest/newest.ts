@@ -2,10 +2,9 @@ import { Beginning, EARLIEST, type ReadOptions } from "../candles/read/beginning
 import { onePerInterval } from "../candles/read/page.js";
 import { MAX_LIMIT } from "../candles/read/pages.js";
 import { type ClientCore, serviceNow } from "../client/core.js";
-import { mostPagesOf, pageFactsOf } from "../client/send/walk.js";
+import { readPage } from "../client/send/walk.js";
 import type { Candle, Series, Timeframe } from "../contract/model.js";
 import { ohlcvRoute } from "../contract/routes.js";
-import { mostRows, readOhlcvBody } from "../contract/wire.js";
 import type { Intervals } from "../timeframe.js";
 
 /** The newest candles as one answer shows them, and when the service made that. */
@@ -64,7 +63,6 @@ async function walkBack(
   { intervals, from, to, count }: Sought,
   { priority, signal }: ReadOptions,
 ): Promise<Newest | undefined> {
-  const isStart = (instant: number) => intervals.start(instant) === instant;
   // Two rows tell which way a service goes.
   const limit = Math.min(MAX_LIMIT, count + 1);
   const walk = core.walk({
@@ -72,22 +70,19 @@ async function walkBack(
     priority,
     signal,
     parse: (text, quote) => {
-      const most = mostRows(intervals.count(from, to));
-      const { page, refused } = readOhlcvBody(text, series, isStart, quote, most);
+      const { page, refused, facts } = readPage(text, quote, series, intervals, { from, to });
       if (refused[0] !== undefined) throw refused[0].error;
-      return { rows: page.result, served: pageFactsOf(page, refused) };
+      return { rows: page.result, facts };
     },
-    next: ({ served }) => served,
-    mostPages: () => mostPagesOf(intervals, from, to),
     needsClock: true,
   });
   const found: Candle[] = [];
   let first: Pick<Newest, "observedAt" | "epoch"> | undefined;
-  for await (const { value, cursor, observedAt, epoch } of walk) {
+  for await (const { value, observedAt, epoch } of walk) {
     first ??= { observedAt, epoch };
     // Rows that were not asked for are none, such as those of hours that are still to come.
     found.push(...value.rows.filter(({ timestamp }) => timestamp >= from && timestamp < to));
-    if (cursor === undefined) break;
+    if (value.facts.cursor === undefined) break;
     if (found.length > 1 && isAscending(found)) return undefined;
     if (found.length > 1 && onePerInterval(found).length >= count) break;
   }

@@ -299,19 +299,20 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "ends a walk well at an empty page under a cursor",
     file: "client/send/walk.ts",
-    find: "return { page, cursor: told.cursor, trail: follow(trail, told, mostPages()) };",
+    find: "return { page, trail: follow(trail, page.facts) };",
     replace:
-      "const cursor = told.rows === 0 ? undefined : told.cursor;\n" +
-      "        return { page, cursor, trail: follow(trail, { ...told, cursor }, mostPages()) };",
+      "const facts = { ...page.facts, ...(page.facts.rows === 0 && { cursor: undefined }) };\n" +
+      "        return { page: { ...page, facts }, trail: follow(trail, facts) };",
     seeds: [327, 509],
   },
   {
     name: "ends a walk well at a cursor that was used",
     file: "client/send/walk.ts",
-    find: "return { page, cursor: told.cursor, trail: follow(trail, told, mostPages()) };",
+    find: "return { page, trail: follow(trail, page.facts) };",
     replace:
-      "const cursor = trail.cursors.includes(told.cursor!) ? undefined : told.cursor;\n" +
-      "        return { page, cursor, trail: follow(trail, { ...told, cursor }, mostPages()) };",
+      "const isUsed = trail.cursors.includes(page.facts.cursor!);\n" +
+      "        const facts = { ...page.facts, ...(isUsed && { cursor: undefined }) };\n" +
+      "        return { page: { ...page, facts }, trail: follow(trail, facts) };",
     seeds: [540, 312],
   },
   {

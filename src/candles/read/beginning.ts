@@ -1,8 +1,9 @@
 import type { ClientCore, Priority } from "../../client/core.js";
 import type { PairFacts } from "../../client/known-pairs.js";
+import { readPage } from "../../client/send/walk.js";
 import type { Series, Timeframe } from "../../contract/model.js";
 import { ohlcvRoute, snipersRoute } from "../../contract/routes.js";
-import { mostRows, readOhlcvBody, readSniperBody } from "../../contract/wire.js";
+import { readSniperBody } from "../../contract/wire.js";
 import { PairstreamError } from "../../errors.js";
 import { isApart } from "../../poll/apart.js";
 import type { Tell } from "../../poll/teller.js";
@@ -233,8 +234,8 @@ export class Beginning {
       signal,
       tell,
       parse: (text, quote) => {
-        const most = mostRows(this.#intervals.count(start, end));
-        const { page, refused } = readOhlcvBody(text, this.#series, () => true, quote, most);
+        const range = { from: start, to: end };
+        const { page, refused } = readPage(text, quote, this.#series, this.#intervals, range, () => true);
         const shown = page.result.map(({ timestamp }) => timestamp);
         const places = [...shown, ...refused.map(({ key = start }) => key)];
         // What lies beside the range proves nothing of that. The range may cut its first candle.

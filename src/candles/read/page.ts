@@ -1,4 +1,4 @@
-import type { PageFacts } from "../../client/core.js";
+import type { Paged, PageFacts } from "../../client/core.js";
 import type { Candle } from "../../contract/model.js";
 import type { Span } from "../../contract/store.js";
 import type { AnyPairstreamError, PairstreamError } from "../../errors.js";
@@ -38,13 +38,12 @@ export interface Page {
 }
 
 /** What one page of an answer holds. */
-export interface Served {
+export interface Served extends Paged {
   readonly candles: readonly Candle[];
   /** The rows that break the contract, by the interval that they are of. */
   readonly broken: readonly { readonly key: number | undefined; readonly error: AnyPairstreamError }[];
   /** Where the range ended that was asked for. */
   readonly to: number;
-  readonly facts: PageFacts;
 }
 
 /** What an answer is about: the range and known candles that were asked for, and the part of the range that it tells of. */

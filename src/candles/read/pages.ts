@@ -1,9 +1,8 @@
 import type { ClientCore } from "../../client/core.js";
-import { mostPagesOf, pageFactsOf } from "../../client/send/walk.js";
+import { readPage } from "../../client/send/walk.js";
 import type { Series, Timeframe } from "../../contract/model.js";
 import { ohlcvRoute } from "../../contract/routes.js";
 import type { Span } from "../../contract/store.js";
-import { mostRows, readOhlcvBody } from "../../contract/wire.js";
 import { ContractError, PairstreamError } from "../../errors.js";
 import { APART } from "../../poll/apart.js";
 import type { Intervals } from "../../timeframe.js";
@@ -119,7 +118,6 @@ export class SeriesPages {
     /** Where the request ends that is under way. Of two that are sent to learn the time the first may be the one that is answered. */
     let asking = wanted.to;
     const end = () => intervals.shift(Math.max(asking, anchors.at(-1) ?? asking), 1);
-    const isStart = (instant: number) => intervals.start(instant) === instant;
     let to = wanted.to;
     const served: Served[] = [];
     let count = 0;
@@ -147,18 +145,16 @@ export class SeriesPages {
       priority,
       signal,
       parse: (text, quote) => {
-        const most = mostRows(intervals.count(start, end()));
-        const { page, refused } = readOhlcvBody(text, this.#series, isStart, quote, most);
+        const range = { from: start, to: end() };
+        const { page, refused, facts } = readPage(text, quote, this.#series, intervals, range);
         const broken = refused.map(({ key, error }) => ({ key: key && intervals.start(key), error }));
-        return { candles: page.result, broken, to: asking, facts: pageFactsOf(page, broken) };
+        return { candles: page.result, broken, to: asking, facts };
       },
-      next: ({ facts }) => facts,
-      mostPages: () => mostPagesOf(intervals, start, end()),
       needsClock: true,
       tell,
     });
     try {
-      for await (const { value, observedAt, epoch, isInDoubt: isDoubtful, cursor } of walk) {
+      for await (const { value, observedAt, epoch, isInDoubt: isDoubtful } of walk) {
         // Of a page nobody may know when it was made: what those before it have told is certain.
         if (isDoubtful) told = toldBy([...served, value]);
         if (told !== undefined) break;
@@ -169,7 +165,7 @@ export class SeriesPages {
         count += value.candles.length;
         if (value.facts.rows > 0) this.beginning.noteAnswer(start, observedAt);
         if (isShown(served, { from: start, to: end() })) break;
-        if (cursor === undefined || count < (mostCandles ?? Infinity)) continue;
+        if (value.facts.cursor === undefined || count < (mostCandles ?? Infinity)) continue;
         told = toldBy(served);
         if (told !== undefined) break;
         // Another page may show on which side of the range they lie, unless that is the far one.

@@ -1,9 +1,11 @@
 import { onAbort } from "../../aborts.js";
-import type { OhlcvPage } from "../../contract/model.js";
-import type { RefusedRow } from "../../contract/refused-row.js";
+import type { Series } from "../../contract/model.js";
+import type { Quote } from "../../contract/quote.js";
+import { mostRows, readOhlcvBody } from "../../contract/wire.js";
 import { ContractError } from "../../errors.js";
+import type { Span } from "../../spans.js";
 import type { Intervals } from "../../timeframe.js";
-import type { ClientCore, PageFacts, Walk, WalkStep } from "../core.js";
+import type { CallResult, ClientCore, Paged, PageFacts, Walk } from "../core.js";
 
 /** How far a walk has come. */
 interface Trail {
@@ -22,8 +24,8 @@ const CURSORS_KEPT = 8;
  * The trail after one more page. Throws a `ContractError` if the page's cursor leads nowhere: then the rest of the range
  * is unknown.
  */
-function follow(trail: Trail, page: PageFacts, mostPages: number): Trail {
-  const { cursor, rows } = page;
+function follow(trail: Trail, page: PageFacts): Trail {
+  const { cursor, rows, mostPages } = page;
   const { cursors } = trail;
   const pages = trail.pages + 1;
   const first = Math.min(trail.first, page.first);
@@ -45,19 +47,17 @@ function follow(trail: Trail, page: PageFacts, mostPages: number): Trail {
   return { pages, first, last, cursors: [...cursors, cursor].slice(-CURSORS_KEPT) };
 }
 
-/**
- * How many pages `[from, to)` can fill: one for the candle of each interval, the one that `from` cuts included; one if the
- * service counts `to` as part of the range; and one without candles after a full page.
- */
-export function mostPagesOf(intervals: Intervals, from: number, to: number): number {
-  return intervals.count(intervals.start(from), to) + 2;
-}
-
-/** What a page says of itself to a walk. */
-export function pageFactsOf(
-  { cursor, result }: OhlcvPage,
-  refused: readonly Pick<RefusedRow<number>, "key">[],
-): PageFacts {
+/** Reads a page of the candles of a range, and what it says of itself to a walk; `isStart` is as in `readOhlcvBody`. */
+export function readPage(
+  text: string,
+  quote: Quote,
+  asked: Series,
+  intervals: Intervals,
+  { from, to }: Span,
+  isStart = (instant: number) => intervals.start(instant) === instant,
+) {
+  const { page, refused } = readOhlcvBody(text, asked, isStart, quote, mostRows(intervals.count(from, to)));
+  const { cursor, result } = page;
   let first = Infinity;
   let last = -Infinity;
   const take = (timestamp: number) => {
@@ -65,15 +65,20 @@ export function pageFactsOf(
     last = Math.max(last, timestamp);
   };
   for (const { timestamp } of result) take(timestamp);
-  for (const { key } of refused) if (key !== undefined) take(key);
-  return { cursor, rows: result.length + refused.length, first, last };
+  // Rows beside the starts of intervals lead no further than those.
+  for (const { key } of refused) if (key !== undefined) take(intervals.start(key));
+  // One for the candle of each interval, the one that `from` cuts included; one if the service counts `to` as part of the range;
+  // and one without candles after a full page.
+  const mostPages = intervals.count(intervals.start(from), to) + 2;
+  const facts: PageFacts = { cursor, rows: result.length + refused.length, first, last, mostPages };
+  return { page, refused, facts };
 }
 
 /** Follows the cursors of one range; see `ClientCore.walk`. */
-export async function* walkOf<T>(
+export async function* walkOf<T extends Paged>(
   send: ClientCore["send"],
-  { route, parse, next, mostPages, startedAt, ...call }: Walk<T>,
-): AsyncGenerator<WalkStep<T>, undefined, undefined> {
+  { route, parse, startedAt, ...call }: Walk<T>,
+): AsyncGenerator<CallResult<T>, undefined, undefined> {
   const cursors = startedAt === undefined ? [] : [startedAt];
   let trail: Trail = { pages: 0, first: Infinity, last: -Infinity, cursors };
   let cursor: string | undefined;
@@ -85,17 +90,17 @@ export async function* walkOf<T>(
       route: (now) => route(reached, now),
       parse: (text, quote) => {
         const page = parse(text, quote);
-        const told = next(page);
-        return { page, cursor: told.cursor, trail: follow(trail, told, mostPages()) };
+        return { page, trail: follow(trail, page.facts) };
       },
     });
-    ({ trail, cursor } = value);
-    yield { ...result, value: value.page, cursor };
+    trail = value.trail;
+    cursor = value.page.facts.cursor;
+    yield { ...result, value: value.page };
   } while (cursor !== undefined);
 }
 
 /** What `shown` makes of each page of a walk. `return()` aborts a step that is under way, and ends the walk at once. */
-export function walkToLeave<T, Shown>(
+export function walkToLeave<T extends Paged, Shown>(
   send: ClientCore["send"],
   walk: Walk<T>,
   shown: (value: T) => Shown,

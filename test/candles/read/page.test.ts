@@ -17,7 +17,7 @@ function pageOf(minutes: readonly number[], broken: readonly (number | undefined
   const [first, last] = [Math.min(...places), Math.max(...places)];
   const rows = candles.length + broken.length;
   return {
-    ...{ candles, to: range.to, facts: { cursor: undefined, rows, first, last } },
+    ...{ candles, to: range.to, facts: { cursor: undefined, rows, first, last, mostPages: 2 } },
     broken: broken.map((at) => ({ key: at === undefined ? undefined : minute(at), error })),
   };
 }

@@ -213,12 +213,12 @@ describe("the core", () => {
     expect(doubts).toEqual([false, true, false, true, false]);
     const steps = core.walk({
       route: () => "/x",
-      ...{ priority: "refresh", parse: (text) => text, mostPages: () => 1 },
-      next: () => ({ cursor: undefined, rows: 0, first: 0, last: 0 }),
+      priority: "refresh",
+      parse: (text) => ({ text, facts: { cursor: undefined, rows: 0, first: 0, last: 0, mostPages: 1 } }),
     });
     ahead.push(7_200);
     const { value } = await settled(clock, steps.next());
-    expect(value).toMatchObject({ value: PAGE, isInDoubt: true, cursor: undefined });
+    expect(value).toMatchObject({ value: { text: PAGE }, isInDoubt: true });
   });
 
   it("tells once that there is no Date, and when one comes after all", async () => {
@@ -279,18 +279,15 @@ describe("the core", () => {
       const steps = coreOf(client).walk({
         route: (cursor) => `/x?cursor=${cursor ?? ""}`,
         priority: "history",
-        parse: Number,
-        next: (value) => ({
-          cursor: value < 2 ? `c${value}` : undefined,
-          rows: 1,
-          first: value,
-          last: value,
-        }),
-        mostPages: () => 3,
+        parse: (text) => {
+          const at = Number(text);
+          const cursor = at < 2 ? `c${at}` : undefined;
+          return { at, facts: { cursor, rows: 1, first: at, last: at, mostPages: 3 } };
+        },
       });
-      for await (const { value, cursor, observedAt } of steps) {
+      for await (const { value, observedAt } of steps) {
         expect(observedAt).toBe(START);
-        pages.push([value, cursor]);
+        pages.push([value.at, value.facts.cursor]);
       }
     };
     await settled(clock, walk());

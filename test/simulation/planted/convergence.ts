@@ -88,8 +88,8 @@ export const CONVERGENCE_FAULTS: readonly PlantedFault[] = [
   {
     name: "ends a walk after its first page",
     file: "client/client.ts",
-    find: "next: ({ served }) => served,",
-    replace: "next: ({ served }) => ({ ...served, cursor: undefined }),",
+    find: "result: Object.freeze(result) }), facts };",
+    replace: "result: Object.freeze(result) }), facts: { ...facts, cursor: undefined } };",
     seeds: [26],
   },
   {
