@@ -7,9 +7,7 @@ import type { Span } from "../spans.js";
 import { type Intervals, intervalsOf, startFrom } from "../timeframe.js";
 import { type Making, makingOf } from "./making.js";
 import { DEFAULT_SETTLE } from "./options.js";
-import { reportDropped } from "./read/dropped.js";
 import type { FinalPart } from "./read/forward.js";
-import type { Page } from "./read/page.js";
 import { FULL_PAGE } from "./read/pages.js";
 import { holdSeries, pastOf, type StoredSeries } from "./read/past.js";
 import { windowStart } from "./rules.js";
@@ -117,7 +115,6 @@ interface PastOptions {
   /** Absent: all comes from the service. */
   readonly stored?: StoredSeries | undefined;
   readonly range: Span;
-  /** Whether a row that keeps breaking the contract is left out in the end; default: it is an error. */
   readonly skipsRows?: boolean;
 }
 
@@ -140,9 +137,7 @@ export async function* readPast(
     // An answer out of a cache is of a time before.
     known ??= windowStart(rules, Math.max(at, serviceNow(core) - CLOCK_SLACK));
   };
-  const onDropped = (rows: readonly (number | undefined)[], page: Page) =>
-    reportDropped(core, served.series, page, rows, "history");
-  const query = { from: range.from, until, onAnswer, onDropped: skipsRows ? onDropped : undefined };
+  const query = { from: range.from, until, onAnswer, skipsRows };
   for await (const part of past.parts(query, { priority: "history", signal })) {
     reached = part.to;
     yield part;

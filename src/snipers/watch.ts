@@ -8,9 +8,9 @@ import { snipersRoute } from "../contract/routes.js";
 import { readSniperBody } from "../contract/wire.js";
 import { ContractError, InvalidInputError } from "../errors.js";
 import { APART } from "../poll/apart.js";
+import { reportDropped } from "../poll/dropped.js";
 import { checkWhenMissing, type WhenMissing } from "../poll/missing.js";
 import type { AskOptions, FeedUpdate, Poll, Step } from "../poll/poller.js";
-import { countRefusals, type RefusalCounts, skipRows } from "../poll/refused-rows.js";
 import { steadySchedule } from "../poll/schedule.js";
 import { sharedFeed } from "../poll/shared-poll.js";
 import type { Tell } from "../poll/teller.js";
@@ -148,6 +148,8 @@ export function sniperFeed(core: ClientCore, watch: CheckedSniperWatch): Observa
 
 type SniperBody = ReturnType<typeof readSniperBody>;
 
+/** A row that breaks the contract this often is skipped. */
+const READS_BEFORE_SKIPPING = 3;
 const LACKS_ALL = "lacks all wallets that were there: it is not whole";
 /** For so long, in ms, and two polls, reports that show other wallets alone may be another pair's. */
 const STRANGE = 60_000;
@@ -161,18 +163,24 @@ function bodyReader(
   { query: { pairAddress }, every }: CheckedSniperWatch,
   url: string,
 ): (text: string, quote: Quote, known: SniperBook, tell?: Tell) => SniperBody {
-  const refusals: RefusalCounts<string> = new Map();
+  /** How many reads in a row have refused a wallet's row; those without an address count as one. */
+  const reads = new Map<string | undefined, number>();
   return (text, quote, known, tell) => {
     const body = readSniperBody(text, quote);
     const { refused, report, hasList } = body;
-    countRefusals(refusals, refused, report.result, ({ walletAddress }) => walletAddress);
     const shown = report.result.map(({ walletAddress }) => walletAddress);
+    const rows = new Map(refused.map((row) => [row.key, row]));
+    for (const key of [...shown, undefined]) if (!rows.has(key)) reads.delete(key);
+    for (const key of rows.keys()) reads.set(key, (reads.get(key) ?? 0) + 1);
     if (known.observedAt === undefined && refused.length > 0 && shown.length === 0) throw refused[0]!.error;
     const age = Math.abs(serviceNow(core) - (known.observedAt ?? 0));
     const mayBeOthers = shown.length === 0 || age < 2 * every + STRANGE;
     if (refused.length === 0 && mayBeOthers && lacksAll(known, shown, hasList))
       throw new ContractError(["result"], LACKS_ALL);
-    skipRows(core, { pairAddress, url }, refused, (key) => refusals.get(key)!, tell);
+    const skipped = [...rows.values()].filter(({ key }) => reads.get(key) === READS_BEFORE_SKIPPING);
+    reportDropped(core, { reading: "poll", pairAddress, url }, skipped, tell);
+    const unread = refused.find(({ key }) => reads.get(key)! < READS_BEFORE_SKIPPING);
+    if (unread !== undefined) throw unread.error;
     return body;
   };
 }

@@ -1,14 +1,13 @@
 import { defer, finalize, type Observable } from "rxjs";
 import { type ClientCore, serviceNow } from "../../client/core.js";
 import { earliestTime, serviceTime } from "../../client/service-clock.js";
-import type { Candle, Series, Timeframe } from "../../contract/model.js";
+import type { Candle } from "../../contract/model.js";
 import type { AskOptions, FeedUpdate, Poll, Step } from "../../poll/poller.js";
 import { candleSchedule } from "../../poll/schedule.js";
 import { sharedFeed } from "../../poll/shared-poll.js";
 import type { CandleWatch } from "../options.js";
 import { judged, notWhole } from "../read/asking.js";
 import { type CandleBook, type CandleChange, emptyBook, isCurrent } from "../read/book.js";
-import { reportDropped } from "../read/dropped.js";
 import { ForwardWalk } from "../read/forward-walk.js";
 import { type Judgement, pauseFor } from "../read/judge.js";
 import { longerBook } from "../read/longer-book.js";
@@ -48,7 +47,6 @@ export function candleFeed(core: ClientCore, watch: CandleWatch): Observable<Fee
 class LiveCandles {
   readonly #core: ClientCore;
   readonly #watch: CandleWatch;
-  readonly #series: Series<Timeframe>;
   readonly #rules: CandleRules;
   readonly #pages: SeriesPages;
   readonly #recorder: Recorder | undefined;
@@ -68,7 +66,6 @@ class LiveCandles {
     const { series, rules } = watch.served;
     this.#core = core;
     this.#watch = watch;
-    this.#series = series;
     this.#rules = rules;
     this.#pages = new SeriesPages(core, series, rules.intervals);
     this.#walk = new ForwardWalk(this.#pages, rules);
@@ -182,11 +179,11 @@ class LiveCandles {
     before: CandleBook,
     { book, changes, doubt, dropped }: Judgement,
     page: Page,
-    { tell }: AskOptions,
+    options: AskOptions,
   ): Step<CandleState> {
     const { frames, intervals } = this.#rules;
     this.#book = book;
-    reportDropped(this.#core, this.#series, page, dropped, "poll", tell);
+    this.#pages.drop(dropped, page, options);
     // By a clock that was set back a longer candle may be final no longer, and what is in hand be a part of it.
     if (frames !== undefined && page.from > book.finalUntil) return { again: 0, observedAt: page.at };
     const known = this.#shown ?? before;

@@ -52,24 +52,25 @@ export async function judged(
 
 /** What a read of final candles makes of rows and of known candles that are lost. */
 export interface Losses {
-  /** Told of the rows of an answer that are left out, as they keep breaking the contract; where it is absent, they fail the read. */
-  readonly onDropped?: ((rows: readonly (number | undefined)[], page: Page) => void) | undefined;
+  /** Whether rows that keep breaking the contract are left out in the end; default: they fail the read. */
+  readonly skipsRows?: boolean;
   /** Told of known candles that are gone. */
   readonly onGone?: (anchors: readonly number[]) => void;
 }
 
 /** Tells what is lost with an answer of a read; gives whether the known candles are. */
 export function tellLosses(
+  pages: SeriesPages,
   { anchors }: CandleBook,
   page: Page,
   { book, dropped }: Judgement,
-  { onDropped, onGone }: Losses,
+  { skipsRows, onGone }: Losses,
+  options: ReadOptions,
 ): boolean {
   const isGone = anchors.length > 0 && book.anchors.length === 0;
   if (isGone) onGone?.(anchors);
-  if (dropped.length === 0) return isGone;
-  if (onDropped === undefined) throw notWhole(page);
-  onDropped(dropped, page);
+  if (dropped.length > 0 && !skipsRows) throw notWhole(page);
+  pages.drop(dropped, page, options);
   return isGone;
 }
 

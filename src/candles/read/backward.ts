@@ -118,7 +118,7 @@ export async function readBackward(
     const { from: finalUntil } = part;
     const before = { ...walk.book, anchors, finalUntil, coveredFrom: finalUntil, coveredUntil: finalUntil };
     const judgement = await judged(pages, rules, before, part, options);
-    const isGone = tellLosses(before, part, judgement, query);
+    const isGone = tellLosses(pages, before, part, judgement, query, options);
     const { doubt } = judgement;
     const { finalUntil: told } = judgement.book;
     if (doubt === undefined && told < to) {

@@ -62,7 +62,7 @@ export async function* readForward(
     [book, page] = heldTo(known, book, page);
     const judgement = await judged(pages, rules, book, page, options);
     const { changes, doubt } = judgement;
-    const isGone = tellLosses(book, page, judgement, query);
+    const isGone = tellLosses(pages, book, page, judgement, query, options);
     if (isGone) known = [];
     const candles = changes.filter(isFinal).map(({ candle }) => candle);
     book = { ...judgement.book, anchors: newestOf(judgement.book, candles) };

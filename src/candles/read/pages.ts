@@ -5,6 +5,7 @@ import { ohlcvRoute } from "../../contract/routes.js";
 import type { Span } from "../../contract/store.js";
 import { ContractError, PairstreamError } from "../../errors.js";
 import { APART } from "../../poll/apart.js";
+import { reportDropped } from "../../poll/dropped.js";
 import type { Intervals } from "../../timeframe.js";
 import { Beginning, type ReadOptions } from "./beginning.js";
 import { isShown, type Page, readOf, type Served, toldOf } from "./page.js";
@@ -106,6 +107,21 @@ export class SeriesPages {
     const isHidden = shown !== undefined && this.beginning.isHidden(earliest);
     const known = first < from ? first : isHidden ? shown : undefined;
     return Math.min(this.beginning.answeringFrom(earliest, known), this.#intervals.shift(to, -1));
+  }
+
+  /** Says which rows of an answer are left out for good, as they cannot be read; `undefined`: one without an interval. */
+  drop(
+    rows: readonly (number | undefined)[],
+    { from, to, refusal }: Page,
+    { priority, tell }: ReadOptions,
+  ): void {
+    if (refusal === undefined) return;
+    const series = this.#series;
+    const { pairAddress } = series;
+    const reading = priority === "history" ? priority : "poll";
+    const url = ohlcvRoute({ ...series, from, to });
+    const broken = rows.map((key) => ({ key, error: refusal }));
+    reportDropped(this.#core, { reading, pairAddress, series, url }, broken, tell);
   }
 
   ask(wanted: Wanted & { mostCandles?: never }, options: ReadOptions): Promise<Page>;

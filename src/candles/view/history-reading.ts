@@ -13,11 +13,9 @@ import { retryAt } from "../../poll/retry-at.js";
 import { joinTeller } from "../../poll/shared-poll.js";
 import type { Tell } from "../../poll/teller.js";
 import type { CandleWatch } from "../options.js";
-import type { Losses } from "../read/asking.js";
 import type { BackwardWalk, PastReader } from "../read/backward.js";
 import type { CandleBook } from "../read/book.js";
 import { newestOf } from "../read/counted.js";
-import { reportDropped } from "../read/dropped.js";
 import type { FinalPart } from "../read/forward.js";
 import type { ReadOptions } from "../read/pages.js";
 import { pastOf, type StoredSeries } from "../read/past.js";
@@ -142,12 +140,7 @@ export class HistoryReading {
     walk: BackwardWalk,
     options: ReadOptions,
   ): AsyncGenerator<FinalPart> {
-    const { series } = this.#watch.served;
-    const common = {
-      known: this.#known,
-      onDropped: (...[rows, page]: Parameters<NonNullable<Losses["onDropped"]>>) =>
-        reportDropped(this.#core, series, page, rows, "history", options.tell),
-    };
+    const common = { known: this.#known, skipsRows: true };
     if (this.#count > 0 && reached === undefined) {
       const query = { ...common, count: this.#count, until: () => this.#until, walk };
       yield* newestOf(await past.newest(query, options), query.count);

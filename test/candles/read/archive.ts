@@ -149,6 +149,7 @@ export function archive(habits: Habits, now = NOW) {
       }
     }
   };
+  const dropped: (number | string | null)[] = [];
   const core: Omit<ClientCore, "spending" | "timeout" | "rateLimit" | "parts" | "metering"> = {
     service: "http://archive",
     scheduler: clock,
@@ -156,15 +157,13 @@ export function archive(habits: Habits, now = NOW) {
     serviceClock: () => unknownClock,
     send,
     walk: (walk) => walkOf(send, walk),
-    report: () => {},
+    report: (told) => void (told.type === "dropped" && dropped.push(told.key)),
     shared: new Map(),
     store: undefined,
     pairs: new KnownPairs(),
   };
   const rules: CandleRules = { intervals, settle: 1_000, revisionWindow: 2 };
   const newPages = () => new SeriesPages(core as ClientCore, series, intervals);
-  const dropped: (number | undefined)[] = [];
-  const onDropped = (rows: readonly (number | undefined)[]) => void dropped.push(...rows);
   const forward = (
     from: number,
     until: () => number,
@@ -179,12 +178,12 @@ export function archive(habits: Habits, now = NOW) {
       core as ClientCore,
       newPages(),
       rules,
-      { from, until, anchors, known, onDropped: skipsRows ? onDropped : undefined },
+      { from, until, anchors, known, skipsRows },
       options,
       walk,
     );
   const backward = async (count: number, until: number, walk: BackwardWalk = { parts: [] }) => {
-    const query = { count, until: () => until, walk, onDropped };
+    const query = { count, until: () => until, walk, skipsRows: true };
     return newestOf(await readBackward(core as ClientCore, newPages(), rules, query, options), count);
   };
   const wait = (ms: number) => clock.advanceBy(ms);

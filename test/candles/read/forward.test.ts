@@ -388,7 +388,7 @@ describe("rows that break the contract", () => {
     const broken = new Map([[0, { open: 1 }]]);
     const { parts, got, dropped } = await partsOf({ ...habits, broken }, minute(0), minute(10));
     expect(got).toEqual(run(0, 10));
-    expect([parts.at(-1)!.hasUnplaced, dropped]).toEqual([true, [undefined]]);
+    expect([parts.at(-1)!.hasUnplaced, dropped]).toEqual([true, [null]]);
   });
 
   it("do not hide a good row of the same interval, and of two good ones the fuller one counts", async () => {

@@ -22,14 +22,14 @@ export const ECONOMY_FAULTS: readonly PlantedFault[] = [
     name: "stretches a fetch back to the newest candle that an earlier one has read",
     file: "candles/fetch.ts",
     find:
-      "const query = { from: range.from, until, onAnswer, onDropped: skipsRows ? onDropped : undefined };\n" +
+      "const query = { from: range.from, until, onAnswer, skipsRows };\n" +
       '  for await (const part of past.parts(query, { priority: "history", signal })) {\n',
     replace:
       "const facts = core.pairs.of(series) as { newest?: Record<string, number> };\n" +
       "  const newest = (facts.newest ??= {});\n" +
       "  const held = newest[series.timeframe] ?? Infinity;\n" +
       "  const anchors = held < range.from ? [held] : [];\n" +
-      "  const query = { from: range.from, anchors, until, onAnswer, onDropped: skipsRows ? onDropped : undefined };\n" +
+      "  const query = { from: range.from, anchors, until, onAnswer, skipsRows };\n" +
       '  for await (const part of past.parts(query, { priority: "history", signal })) {\n' +
       "    newest[series.timeframe] = part.candles.at(-1)?.timestamp ?? newest[series.timeframe]!;\n",
     seeds: [52, 116],
