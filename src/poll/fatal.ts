@@ -6,12 +6,8 @@ import {
   QuotaExceededError,
 } from "../errors.js";
 
-function statusOf(error: PairstreamError): number | undefined {
-  return error instanceof HttpError ? error.status : undefined;
-}
-
 export function isNotFound(error: PairstreamError): boolean {
-  return statusOf(error) === 404;
+  return error instanceof HttpError && error.status === 404;
 }
 
 /**
@@ -27,7 +23,8 @@ export function isUnknown(error: PairstreamError): boolean {
  * before, so that it is neither the plan nor the address.
  */
 export function isFatal(error: PairstreamError, hasPage: boolean): boolean {
-  const status = statusOf(error) ?? 1;
+  if (!(error instanceof HttpError)) return false;
+  const { status } = error;
   if ([400, 401, 403, 410, 424].includes(status)) return true;
   // A browser shows a redirect as status 0.
   return !hasPage && (status === 402 || status === 0 || (status >= 300 && status < 400));
