@@ -1,8 +1,6 @@
-import type { Candle } from "../../contract/model.js";
 import { type Span, withoutSpan } from "../../spans.js";
 import type { Intervals } from "../../timeframe.js";
-import { type CandleStatus, isSame, laterOf } from "../event.js";
-import type { CandleChange } from "../read/book.js";
+import { type CandleChange, type CandleEntry, changeOf } from "../read/book.js";
 import type { FinalPart } from "../read/forward.js";
 
 /** What is new about a series, and how far it is known. */
@@ -24,10 +22,7 @@ export function finalStep(intervals: Intervals, { from, to, candles, unreadable 
   return { changes, finalUntil: to, covered };
 }
 
-interface Shown {
-  readonly candle: Candle;
-  readonly status: CandleStatus;
-  readonly revision: number;
+interface Shown extends CandleEntry {
   /** Whether its interval has been covered; what is covered later does not always begin as early. */
   readonly isKnown: boolean;
 }
@@ -113,9 +108,8 @@ export class GapFiller {
     const isKnown = before?.isKnown || isCovered;
     const real = this.#real.get(timestamp);
     if (real !== undefined) {
-      // Where a flat candle had closed, a real one that turns up is a correction, held open by the book or not.
-      const status = laterOf(before?.status, real.status);
-      return { candle: real.candle, status, revision: real.revision, isKnown };
+      const { candle, status, revision } = real;
+      return { candle, status, revision, isKnown };
     }
     if (close === undefined || !isKnown) return undefined;
     const status = timestamp < step.finalUntil ? "final" : "closed";
@@ -135,24 +129,15 @@ export class GapFiller {
     if (wanted === undefined) {
       this.#shown.delete(timestamp);
       if (before === undefined) return;
-      yield {
-        type: "removed",
-        candle: before.candle,
-        status: before.status,
-        revision: before.revision + 1,
-      };
-    } else if (before === undefined) {
-      this.#first = Math.min(this.#first, timestamp);
-      this.#shown.set(timestamp, wanted);
-      const { candle, status, revision } = wanted;
-      yield { type: "new", candle, status, revision };
-    } else if (wanted.status !== before.status || !isSame(wanted.candle, before.candle)) {
-      const revision = before.revision + 1;
-      this.#shown.set(timestamp, { ...wanted, revision });
-      const { candle, status } = wanted;
-      yield { type: "updated", candle, previous: before.candle, status, revision };
-    } else if (wanted.isKnown !== before.isKnown) {
-      this.#shown.set(timestamp, { ...before, isKnown: wanted.isKnown });
+      const { candle, status, revision } = before;
+      yield { type: "removed", candle, status, revision: revision + 1 };
+      return;
     }
+    this.#first = Math.min(this.#first, timestamp);
+    // Where a flat candle had closed, a real one that turns up is a correction, held open by the book or not.
+    const change = changeOf(before, wanted.candle, wanted.status);
+    const { status, revision } = before === undefined ? wanted : (change ?? before);
+    this.#shown.set(timestamp, { ...wanted, status, revision });
+    if (change !== undefined) yield { ...change, revision };
   }
 }

@@ -123,10 +123,9 @@ export const CONVERGENCE_FAULTS: readonly PlantedFault[] = [
   {
     name: "closes candles at their open where gaps are filled",
     file: "candles/view/gap-filler.ts",
-    find: "return { candle: real.candle, status, revision: real.revision, isKnown };",
+    find: "return { candle, status, revision, isKnown };",
     replace:
-      "const { candle, revision } = real;\n" +
-      '      const isEarly = status === "closed" && candle.close !== candle.open;\n' +
+      'const isEarly = status === "closed" && candle.close !== candle.open;\n' +
       "      return { candle: isEarly ? Object.freeze({ ...candle, close: candle.open }) : candle, status, revision, isKnown };",
     seeds: [3, 1],
   },
