@@ -1,6 +1,6 @@
 import type { Candle, Series } from "../contract/model.js";
 import { type CandleEvent, type CandleStatus, frozenEvent, isSame, laterOf } from "./event.js";
-import { dueOf, toldAt } from "./lateness.js";
+import { dueOf, endOf, isInTime, lateness } from "./lateness.js";
 
 /**
  * Where a word about a candle stands among all words about it: the run of its source, and its place in that. An older word than
@@ -51,35 +51,23 @@ export interface Between {
 export class ReaderFold {
   readonly #series: Series;
   readonly #now: () => number;
-  #keep: number;
+  /** The most candles that it holds. */
+  keep: number;
   /** Ascending. */
   readonly #rows: Row[] = [];
-  #after = -Infinity;
-  #version = 0;
+  /** The newest candle that was forgotten: of it, and of what is older, nothing is told. */
+  after = -Infinity;
+  /** How many changes there were. */
+  version = 0;
   #epoch = 0;
   /** How many words have come without a stamp. */
   #order = 0;
 
-  /** `keep`: the most candles that it holds; older ones are forgotten. `now`: the clock by which events are late. */
+  /** `keep`: older candles are forgotten. `now`: the clock by which events are late. */
   constructor(series: Series, keep: number, now: () => number) {
     this.#series = series;
-    this.#keep = keep;
+    this.keep = keep;
     this.#now = now;
-  }
-
-  /** The most candles that it holds. */
-  get keep(): number {
-    return this.#keep;
-  }
-
-  /** How many changes there were. */
-  get version(): number {
-    return this.#version;
-  }
-
-  /** The newest candle that was forgotten: of it, and of what is older, nothing is told. */
-  get after(): number {
-    return this.#after;
   }
 
   get newest(): FoldRow | undefined {
@@ -115,7 +103,7 @@ export class ReaderFold {
 
   take({ stamp = this.#next(), ...seen }: Seen): CandleEvent | undefined {
     const { timestamp } = seen.candle;
-    if (timestamp <= this.#after) return undefined;
+    if (timestamp <= this.after) return undefined;
     const known = this.get(timestamp);
     const gone = this.gone(timestamp);
     if (isOlder(stamp, (known ?? gone)?.stamp)) return undefined;
@@ -138,11 +126,11 @@ export class ReaderFold {
     const { stamp = this.#next() } = end;
     if (known === undefined || isOlder(stamp, known.stamp)) return undefined;
     const { due = known.due, live = true, observedAt, received = observedAt, revision = 0 } = end;
-    this.#version += 1;
+    this.version += 1;
     const row: Row = {
       ...known,
       ...{ revision: Math.max(revision, known.revision + 1), due, live, observedAt, received, stamp },
-      ...{ version: this.#version, isRemoved: true, before: undefined },
+      ...{ version: this.version, isRemoved: true, before: undefined },
     };
     this.#rows.splice(this.#indexOf(timestamp), 1);
     this.went(row);
@@ -163,13 +151,13 @@ export class ReaderFold {
 
   /** Changes how many candles are kept. */
   resize(keep: number): void {
-    this.#keep = keep;
+    this.keep = keep;
     this.#forget();
   }
 
   /** The same for one whose source begins anew further back: it takes again what it has forgotten. */
   widen(keep: number): void {
-    this.#after = -Infinity;
+    this.after = -Infinity;
     this.resize(keep);
   }
 
@@ -188,8 +176,8 @@ export class ReaderFold {
   }
 
   #set(seen: Required<Seen>, revision: number, before: FoldRow | undefined): Row {
-    this.#version += 1;
-    const row = { ...seen, revision, isRemoved: false, version: this.#version, before };
+    this.version += 1;
+    const row = { ...seen, revision, isRemoved: false, version: this.version, before };
     const { timestamp } = seen.candle;
     this.#rows.splice(this.#indexOf(timestamp), this.get(timestamp) === undefined ? 0 : 1, row);
     this.#forget();
@@ -197,14 +185,17 @@ export class ReaderFold {
   }
 
   #forget(): void {
-    const surplus = this.#rows.length - this.#keep;
-    if (surplus > 0) this.#after = this.#rows.splice(0, surplus).at(-1)!.candle.timestamp;
+    const surplus = this.#rows.length - this.keep;
+    if (surplus > 0) this.after = this.#rows.splice(0, surplus).at(-1)!.candle.timestamp;
   }
 
   #told(change: "new" | "removed" | Candle, row: FoldRow): CandleEvent {
     const { candle, status, revision, due, live, observedAt } = row;
-    const { lateBy, isInTime } = toldAt(this.#now(), due, candle.timestamp, this.#series.timeframe);
-    return frozenEvent(change, candle, status, revision, live && isInTime, lateBy, observedAt, this.#series);
+    const series = this.#series;
+    const lateBy = lateness(this.#now(), due);
+    const length = endOf(candle.timestamp, series.timeframe) - candle.timestamp;
+    const isLive = live && isInTime(lateBy, length);
+    return frozenEvent(change, candle, status, revision, isLive, lateBy, observedAt, series);
   }
 
   /** The index at which a timestamp is or belongs. It tries the end first, because nearly all of them are there. */
