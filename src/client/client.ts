@@ -1,3 +1,4 @@
+import { onAbort } from "../aborts.js";
 import {
   checkLimit,
   checkRange,
@@ -16,15 +17,7 @@ import { InvalidInputError } from "../errors.js";
 import { intervalsOf } from "../timeframe.js";
 import { ActivityFeed } from "./activity.js";
 import { SERVE, type StoreMeans } from "./client-store.js";
-import {
-  type Call,
-  type CallOptions,
-  type Client,
-  type ClientCore,
-  clientOf,
-  type Paged,
-  type Walk,
-} from "./core.js";
+import { type Call, type CallOptions, type Client, type ClientCore, clientOf, type Paged } from "./core.js";
 import { KnownPairs } from "./known-pairs.js";
 import { Metering } from "./metering.js";
 import { type ClientOptions, checkOptions } from "./options.js";
@@ -32,7 +25,7 @@ import { SecretFinder } from "./send/find-secret.js";
 import { Keys } from "./send/keys.js";
 import { redactorWith } from "./send/redact.js";
 import { Sender } from "./send/request.js";
-import { readPage, walkOf, walkToLeave } from "./send/walk.js";
+import { readPage, walkOf } from "./send/walk.js";
 import { warnerOf } from "./warn.js";
 
 /**
@@ -173,8 +166,10 @@ interface CutPage extends Paged {
 
 /** Reads the pages of one direct call; a row that breaks the contract breaks the page. */
 function pageReader(asked: AskedPages): Call<CutPage>["parse"] {
-  const isStart = isStartOf(asked.timeframe);
   const intervals = intervalsOf(asked.timeframe);
+  // It does not know where the service's weeks begin.
+  const starts = [intervals, intervalsOf(asked.timeframe, "thursday")];
+  const isStart = (instant: number) => starts.some(({ start }) => start(instant) === instant);
   return (text, quote) => {
     const { page, refused, facts } = readPage(text, quote, asked, intervals, asked, isStart);
     expectNone(refused);
@@ -194,24 +189,42 @@ function expectNone(refused: readonly RefusedRow<unknown>[]): void {
   if (first !== undefined) throw first.error;
 }
 
-/** Whether an instant begins an interval; a direct call does not know where the service's weeks begin. */
-function isStartOf(timeframe: Timeframe): (instant: number) => boolean {
-  const starts = [intervalsOf(timeframe, "monday"), intervalsOf(timeframe, "thursday")];
-  return (instant) => starts.some(({ start }) => start(instant) === instant);
-}
-
+/** All pages of one direct call. `return()` aborts a page that is under way, and ends the walk at once. */
 function pagesOf(
   core: ClientCore,
   asked: AskedPages,
   signal: AbortSignal | undefined,
 ): AsyncIterator<OhlcvPage> {
-  const walk: Walk<CutPage> = {
+  const controller = new AbortController();
+  const steps = walkOf(core.send, {
     // The limit counts for the walk as a whole once it has begun; the rest has to be said again each time.
     route: (cursor) => ohlcvRoute(cursor === undefined ? asked : { ...asked, limit: undefined, cursor }),
     priority: "refresh",
     parse: pageReader(asked),
     startedAt: asked.cursor,
-    signal,
+    signal: controller.signal,
+  });
+  const forward = () => controller.abort(signal?.reason);
+  const end = { done: true, value: undefined } as const;
+  return {
+    next: async () => {
+      if (signal?.aborted) forward();
+      const stay = onAbort(signal, forward);
+      try {
+        const step = await steps.next();
+        return step.done ? end : { done: false, value: step.value.value.page };
+      } catch (error) {
+        if (controller.signal.aborted && !signal?.aborted) return end;
+        throw error;
+      } finally {
+        stay();
+      }
+    },
+    return: async () => {
+      // Otherwise a step under way would run to its end before the generator ends.
+      controller.abort();
+      await steps.return(undefined);
+      return end;
+    },
   };
-  return walkToLeave(core.send, walk, ({ page }) => page);
 }

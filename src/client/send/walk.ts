@@ -1,4 +1,3 @@
-import { onAbort } from "../../aborts.js";
 import type { Series } from "../../contract/model.js";
 import type { Quote } from "../../contract/quote.js";
 import { mostRows, readOhlcvBody } from "../../contract/wire.js";
@@ -97,38 +96,4 @@ export async function* walkOf<T extends Paged>(
     cursor = value.page.facts.cursor;
     yield { ...result, value: value.page };
   } while (cursor !== undefined);
-}
-
-/** What `shown` makes of each page of a walk. `return()` aborts a step that is under way, and ends the walk at once. */
-export function walkToLeave<T extends Paged, Shown>(
-  send: ClientCore["send"],
-  walk: Walk<T>,
-  shown: (value: T) => Shown,
-): AsyncIterator<Shown> {
-  const { signal } = walk;
-  const controller = new AbortController();
-  const steps = walkOf(send, { ...walk, signal: controller.signal });
-  const forward = () => controller.abort(signal?.reason);
-  const end = { done: true, value: undefined } as const;
-  return {
-    next: async () => {
-      if (signal?.aborted) forward();
-      const stay = onAbort(signal, forward);
-      try {
-        const step = await steps.next();
-        return step.done ? end : { done: false, value: shown(step.value.value) };
-      } catch (error) {
-        if (controller.signal.aborted && !signal?.aborted) return end;
-        throw error;
-      } finally {
-        stay();
-      }
-    },
-    return: async () => {
-      // Otherwise a step under way would run to its end before the generator ends.
-      controller.abort();
-      await steps.return(undefined);
-      return end;
-    },
-  };
 }
