@@ -254,7 +254,6 @@ function pollsOf(revisionWindow: number, length: number): Polls {
         hasUnplaced: false,
         refusal: undefined,
         isEmpty: false,
-        mayHide: false,
         bornAt: begin,
       });
       from = windowStart(rules, observedAt);

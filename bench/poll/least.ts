@@ -65,7 +65,6 @@ export class LeastPoll {
       hasUnplaced: false,
       refusal: undefined,
       isEmpty: page.result.length === 0,
-      mayHide: false,
       bornAt: undefined,
     });
     this.#book = book;

@@ -64,7 +64,6 @@ export function pageOf(
     hasUnplaced: false,
     refusal: undefined,
     isEmpty: candles.length + broken.length === 0 && !more.hasUnplaced,
-    mayHide: false,
     bornAt: undefined,
     ...more,
   };

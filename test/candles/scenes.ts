@@ -148,7 +148,6 @@ function answer(
     hasUnplaced,
     refusal: undefined,
     isEmpty: there.size === 0 && !hasUnplaced,
-    mayHide: false,
     bornAt: undefined,
   };
 }

@@ -30,9 +30,8 @@ export interface Page {
   readonly failure?: PairstreamError | undefined;
   /** What is wrong with one of the broken rows, or with a cursor. */
   readonly refusal: AnyPairstreamError | undefined;
-  /** Whether it shows no row at all, and whether that may hide what it has. */
+  /** Whether it shows no row at all. */
   readonly isEmpty: boolean;
-  readonly mayHide: boolean;
   /** Before which the series has nothing, or nothing that shows; absent while that is not known. */
   readonly bornAt: number | undefined;
 }
@@ -57,7 +56,7 @@ interface Question {
 export function readOf(
   served: readonly Served[],
   { anchors, range, told = range }: Question,
-): Omit<Page, "at" | "epoch" | "isInDoubt" | "mayHide" | "bornAt"> {
+): Omit<Page, "at" | "epoch" | "isInDoubt" | "bornAt"> {
   const rows = served.flatMap(({ candles }) => candles);
   const candles = onePerInterval(rows);
   const refused = served.flatMap(({ broken }) => broken);

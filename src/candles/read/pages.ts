@@ -70,25 +70,25 @@ export class SeriesPages {
 
   /** An answer or, where it shows nothing at all, one that shows what it hides. */
   async orHidden(wanted: Wanted, page: Page, options: ReadOptions): Promise<Page> {
-    const isSearched = page.isEmpty && page.mayHide && !(page.bornAt !== undefined && page.to <= page.bornAt);
-    return (isSearched && (await this.#search(wanted, page, options))) || page;
+    if (!page.isEmpty || (page.bornAt !== undefined && page.to <= page.bornAt)) return page;
+    return (await this.#search(wanted, page, options)) ?? page;
   }
 
   /** A range that starts before the pair's creation can come back empty although it holds candles. */
   async #search(wanted: Wanted, page: Page, options: ReadOptions): Promise<Page | undefined> {
+    const start = this.#startOf(wanted);
+    if (this.beginning.isReached(start)) return undefined;
     const isKnown = wanted.anchors.length > 0;
     const kind = isKnown ? "known" : "unknown";
     const [least, most] = SEARCH_PAUSE[kind];
     const { at, pause } = this.#searched[kind];
     if (Math.abs(page.at - at) < pause) return undefined;
-    const start = this.#startOf(wanted);
     const until = Math.max(page.to, wanted.searchUntil ?? page.to, wanted.anchors.at(-1) ?? page.to);
     // Nothing has happened yet in what is still to come.
     const end = Math.min(until, this.#intervals.end(page.at));
     if (start >= end) return undefined;
-    // What has been shown before is there still: one more answer tells whether this start hides it. One that has answered is
-    // another than that which has come back empty just now.
-    const isSilent = !isKnown && end <= page.to && !this.beginning.isReached(start);
+    // What has been shown before is there still: one more answer tells whether this start hides it.
+    const isSilent = !isKnown && end <= page.to;
     const known = wanted.anchors.at(-1);
     const sought = { start, end: this.#intervals.shift(end, 1), at: page.at, isSilent, known };
     await this.beginning.seek(sought, options);
@@ -210,7 +210,6 @@ export class SeriesPages {
       isUnfinished: cursorError !== undefined,
       failure,
       refusal: read.refusal ?? cursorError,
-      mayHide: !this.beginning.isReached(start),
       bornAt: this.beginning.start,
     };
   }

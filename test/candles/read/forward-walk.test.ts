@@ -17,7 +17,7 @@ function pageOf(from: number, to: number, at: number, failure?: NetworkError): P
   return {
     ...{ from: minute(from), to: minute(to), at: minute(at), epoch: 0, isInDoubt: false, candles, failure },
     ...{ lacking: new Set<number>(), broken: [], hasUnplaced: false, refusal: undefined, isEmpty: false },
-    ...{ mayHide: false, bornAt: undefined },
+    bornAt: undefined,
   };
 }
 
