@@ -423,8 +423,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "looks for candles of a silent pair with every poll",
     file: "candles/read/pages.ts",
-    find: "Math.abs(page.at - at) < pause) return undefined;",
-    replace: "pause < 0) return undefined;",
+    find: "Math.abs(page.at - at) < pause) return page;",
+    replace: "pause < 0) return page;",
     seeds: [7, 14],
   },
   {

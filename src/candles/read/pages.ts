@@ -68,28 +68,25 @@ export class SeriesPages {
     return page && this.orHidden(wanted, page, options);
   }
 
-  /** An answer or, where it shows nothing at all, one that shows what it hides. */
+  /**
+   * An answer or, where it shows nothing at all, one that shows what it hides: a range that starts before the pair's creation can
+   * come back empty although it holds candles.
+   */
   async orHidden(wanted: Wanted, page: Page, options: ReadOptions): Promise<Page> {
     if (!page.isEmpty || (page.bornAt !== undefined && page.to <= page.bornAt)) return page;
-    return (await this.#search(wanted, page, options)) ?? page;
-  }
-
-  /** A range that starts before the pair's creation can come back empty although it holds candles. */
-  async #search(wanted: Wanted, page: Page, options: ReadOptions): Promise<Page | undefined> {
     const start = this.#startOf(wanted);
-    if (this.beginning.isReached(start)) return undefined;
-    const isKnown = wanted.anchors.length > 0;
-    const kind = isKnown ? "known" : "unknown";
+    if (this.beginning.isReached(start)) return page;
+    const known = wanted.anchors.at(-1);
+    const kind = known === undefined ? "unknown" : "known";
     const [least, most] = SEARCH_PAUSE[kind];
     const { at, pause } = this.#searched[kind];
-    if (Math.abs(page.at - at) < pause) return undefined;
-    const until = Math.max(page.to, wanted.searchUntil ?? page.to, wanted.anchors.at(-1) ?? page.to);
+    if (Math.abs(page.at - at) < pause) return page;
+    const until = Math.max(page.to, wanted.searchUntil ?? page.to, known ?? page.to);
     // Nothing has happened yet in what is still to come.
     const end = Math.min(until, this.#intervals.end(page.at));
-    if (start >= end) return undefined;
+    if (start >= end) return page;
     // What has been shown before is there still: one more answer tells whether this start hides it.
-    const isSilent = !isKnown && end <= page.to;
-    const known = wanted.anchors.at(-1);
+    const isSilent = known === undefined && end <= page.to;
     const sought = { start, end: this.#intervals.shift(end, 1), at: page.at, isSilent, known };
     await this.beginning.seek(sought, options);
     const bornAt = this.beginning.start;
@@ -97,7 +94,7 @@ export class SeriesPages {
     // Nothing was sought where the report has told that no start as late as this one hides anything.
     if (!this.beginning.isReached(start))
       this.#searched[kind] = { at: page.at, pause: Math.min(Math.max(least, 2 * pause), most) };
-    return this.#startOf(wanted) === start ? undefined : this.ask(wanted, options);
+    return this.#startOf(wanted) === start ? page : ((await this.ask(wanted, options)) ?? page);
   }
 
   /** Where to begin to ask: an interval earlier, as bounds may be exclusive; not where ranges are known to come back empty. */
