@@ -28,7 +28,12 @@ export interface FetchCandlesOptions {
   weekStart?: WeekStart;
 }
 
-const FETCH_NAMES = namesOf<FetchCandlesOptions>({ from: true, to: true, fillGaps: true, weekStart: true });
+const FETCH_NAMES = /* @__PURE__ */ namesOf<FetchCandlesOptions>({
+  from: true,
+  to: true,
+  fillGaps: true,
+  weekStart: true,
+});
 
 /**
  * The closed candles of `[from, to)`, ascending, each once; then it completes. Memory is bounded for any range.
@@ -115,14 +120,14 @@ interface PastOptions {
   /** Absent: all comes from the service. */
   readonly stored?: StoredSeries | undefined;
   readonly range: Span;
-  readonly skipsRows?: boolean;
+  readonly skipsRows?: boolean | undefined;
 }
 
 /** The closed candles of a range, part by part. */
 export async function* readPast(
   core: ClientCore,
   making: Making,
-  { stored, range, skipsRows = false }: PastOptions,
+  { stored, range, skipsRows }: PastOptions,
   signal: AbortSignal,
 ): AsyncGenerator<FinalPart> {
   const { rules, served } = making;

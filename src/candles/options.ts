@@ -71,7 +71,7 @@ const LONGEST_SETTLE_INTERVALS = 60;
 const LONGEST_DEFAULT_EVERY = 60_000;
 const SHORTEST_EVERY = 250;
 
-export const WATCH_NAMES = namesOf<WatchOptions>({
+export const WATCH_NAMES = /* @__PURE__ */ namesOf<WatchOptions>({
   since: true,
   every: true,
   settle: true,

@@ -53,7 +53,7 @@ export async function judged(
 /** What a read of final candles makes of rows and of known candles that are lost. */
 export interface Losses {
   /** Whether rows that keep breaking the contract are left out in the end; default: they fail the read. */
-  readonly skipsRows?: boolean;
+  readonly skipsRows?: boolean | undefined;
   /** Told of known candles that are gone. */
   readonly onGone?: (anchors: readonly number[]) => void;
 }
