@@ -3,6 +3,7 @@ import { shortened } from "../contract/quote.js";
 import { type AnyPairstreamError, ContractError } from "../errors.js";
 import { warnProcess } from "../warning.js";
 import type { Warner } from "./core.js";
+import type { Waiting } from "./limits/budget.js";
 import type { RateLimit } from "./limits/places.js";
 import type { QuotaReport } from "./limits/spending.js";
 import type { PolledFeed } from "./metering.js";
@@ -65,10 +66,11 @@ function nameOf(feed: PolledFeed): string {
   return `${feed.timeframe} candles of ${pairAddress} (${feed.network}, ${feed.currency})`;
 }
 
-/** What a client says whose polls have waited for a minute. */
-export function overloadText(limit: RateLimit | undefined, waiting: number): string {
+/** What a client says of whose requests some have waited for a minute. */
+export function overloadText(limit: RateLimit | undefined, what: Waiting, waiting: number): string {
   const allowed = limit && `${limit.requests} in ${limit.per} ms`;
-  return `polls have come late for a minute, as more are due than rateLimit allows (${allowed}); ${waiting} wait now`;
+  const late = what === "polls" ? "have come late" : "have waited";
+  return `${what} ${late} for a minute, as more are due than rateLimit allows (${allowed}); ${waiting} wait now`;
 }
 
 /** What a client says whose quota does not pay for all polls at the end of candles, or for those of its snipers alone. */

@@ -8,14 +8,10 @@ const ROWS_APART = 3_600_000;
 /** A longer wait is said as an instant. */
 const LONG_WAIT = 120_000;
 
-/** How long nothing may come of a part that has not begun, in ms, and what is said then. */
+/** How long no answer may come to what a part asks that has not begun, in ms, and what is said then. */
 const UNANSWERED = {
   wait: 10_000,
   text: "no answer for 10 s; each attempt has the client's timeout, and another one follows",
-};
-const UNASKED = {
-  wait: 60_000,
-  text: "a request has waited for a minute, for the client's rateLimit or for a pause that a 429 asked for",
 };
 /** What the answers of a stream show. */
 type Shown = "swaps" | "snipers";
@@ -78,10 +74,8 @@ interface Failure {
 /** A part of a stream. */
 export interface Part {
   hasBegun: boolean;
-  /** Whether a request is under way; else it waits for its turn. */
-  isAsking: boolean;
-  /** Since when it waits for an answer. */
-  waitsSince: number;
+  /** Since when a request is under way, with attempts that have failed. */
+  askedAt: number | undefined;
   /** The last failure, until all is well. */
   failure: Failure | undefined;
 }
@@ -107,8 +101,8 @@ export class Hearing {
     this.#what = what;
   }
 
-  join(now: number): Part {
-    const part = { hasBegun: false, isAsking: false, waitsSince: now, failure: undefined };
+  join(): Part {
+    const part: Part = { hasBegun: false, askedAt: undefined, failure: undefined };
     this.#parts = this.#parts.concat(part);
     return part;
   }
@@ -128,11 +122,9 @@ export class Hearing {
       part.failure = { since: failure?.since ?? now, error, failures, next, isLast };
     };
     if (what.type === "sent") {
-      if (!part.isAsking) part.waitsSince = now;
-      part.isAsking = true;
+      part.askedAt ??= now;
     } else if (what.type === "answer") {
-      part.waitsSince = now;
-      part.isAsking = false;
+      part.askedAt = undefined;
     } else if (what.type === "dropped") {
       const { rows, toldAt } = this.#dropped;
       this.#dropped = { rows: rows + what.rows, toldAt, error: what.error };
@@ -192,13 +184,13 @@ export class Hearing {
     return this.#parts.every(({ failure, hasBegun }) => failure === undefined && (hasBegun || !isSilent));
   }
 
-  #silence({ hasBegun, isAsking, waitsSince }: Part): Due | undefined {
-    if (hasBegun || this.#told !== undefined) return undefined;
-    const { wait, text } = isAsking ? UNANSWERED : UNASKED;
+  #silence({ hasBegun, askedAt }: Part): Due | undefined {
+    if (hasBegun || askedAt === undefined || this.#told !== undefined) return undefined;
+    const { wait, text } = UNANSWERED;
     const said = () => {
       this.#told = "silence";
     };
-    return { at: waitsSince + wait, text, failures: Number(isAsking), said };
+    return { at: askedAt + wait, text, failures: 1, said };
   }
 
   #trouble(part: Part, failure: Failure): Due | undefined {

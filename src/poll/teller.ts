@@ -25,8 +25,7 @@ export class Teller {
   /** Adds a part of the stream: what tells of it, and what takes it out again. */
   join(): readonly [tell: Tell, leave: () => void] {
     const { scheduler } = this.#warner;
-    const part = this.#hearing.join(scheduler.now());
-    this.#speak();
+    const part = this.#hearing.join();
     const tell: Tell = (what) => {
       this.#hearing.hear(part, what, scheduler.now());
       this.#speak();

@@ -92,6 +92,21 @@ describe("a client that more polls are due of than its rateLimit allows", () => 
   it("says nothing where they wait now and then", async () => {
     expect((await watching(1)).told).toEqual([]);
   });
+
+  it("says once of histories that they wait, and no stream says so", async () => {
+    const world = market({ rateLimit: { requests: 2, per: 1_000 } });
+    const all = new Subscription();
+    const since = { candles: 1_500 };
+    for (let stream = 0; stream < 100; stream += 1)
+      all.add(watchCandles(world.client, { ...MINUTES, since }).subscribe());
+    await world.clock.advanceTo(at("12:10:00"));
+    all.unsubscribe();
+    expect(world.warnings.map(({ message }) => message)).toEqual([
+      expect.stringMatching(
+        /^histories have waited for a minute, as more are due than rateLimit allows \(2 in 1000 ms\); \d+ wait now$/,
+      ),
+    ]);
+  });
 });
 
 describe("a client whose quota does not pay for the closings", () => {

@@ -20,8 +20,11 @@ import {
  */
 const SHARE = 4;
 const LONG_WAIT = 2_000;
-/** Polls that wait for so long without a break, in ms, are told of: more are due than the limit allows. */
+/** Requests that wait for so long without a break, in ms, are told of: more are due than the limit allows. */
 const OVERLOAD = 60_000;
+
+/** What waits. */
+export type Waiting = "polls" | "histories";
 
 const PRIORITIES: readonly Priority[] = ["close", "refresh", "history"];
 
@@ -42,15 +45,15 @@ export class Budget {
   readonly #scheduler: SchedulerLike;
   readonly #limit: RateLimit | undefined;
   readonly #report: (throttling: Throttling) => void;
-  readonly #overloaded: (waiting: number) => void;
+  readonly #overloaded: (what: Waiting, waiting: number) => void;
   /** In the order in which they are served, each waiter with when it came. */
   readonly #queues = PRIORITIES.map(() => new Map<Waiter, number>());
   /** How many waiters have started. */
   #served = 0;
   #places = noPlaces;
   #slow: SlowDown | undefined;
-  /** Since when polls have waited without a break, not counting pauses; `Infinity` once that was told. */
-  #busySince: number | undefined;
+  /** Since when they have waited without a break, not counting pauses; `Infinity` once that was told. */
+  readonly #busySince = new Map<Waiting, number>();
   #pausedUntil = -Infinity;
   #latest = -Infinity;
   #timer: Subscription | undefined;
@@ -61,7 +64,7 @@ export class Budget {
     scheduler: SchedulerLike,
     limit: RateLimit | undefined,
     report: (throttling: Throttling) => void,
-    overloaded: (waiting: number) => void = () => {},
+    overloaded: (what: Waiting, waiting: number) => void = () => {},
   ) {
     this.#scheduler = scheduler;
     this.#limit = limit;
@@ -93,7 +96,8 @@ export class Budget {
         resolve(this.#follow(sent, begin));
       };
       queue.set(waiter, this.#latest);
-      if (priority !== "history") this.#busySince ??= Math.max(this.#latest, this.#pausedUntil);
+      const what = priority === "history" ? "histories" : "polls";
+      if (!this.#busySince.has(what)) this.#busySince.set(what, Math.max(this.#latest, this.#pausedUntil));
       const stay = onAbort(signal, leave);
       this.serve();
     });
@@ -103,7 +107,7 @@ export class Budget {
   pause(instant: number): void {
     if (instant <= this.#pausedUntil) return;
     this.#pausedUntil = instant;
-    if (this.#busySince !== undefined) this.#busySince = Math.max(this.#busySince, instant);
+    for (const [what, since] of this.#busySince) this.#busySince.set(what, Math.max(since, instant));
     this.#reportWait(instant, "too-many-requests");
     this.serve();
   }
@@ -131,17 +135,21 @@ export class Budget {
       this.#served += 1;
       waiter(now);
     }
-    this.#busySince = undefined;
+    this.#busySince.clear();
     this.#disarm();
   }
 
-  /** Tells once of polls that wait for a minute. */
+  /** Tells once of what waits for a minute. */
   #noteWait(now: number): void {
-    const waiting = this.#queues.slice(0, -1).reduce((sum, { size }) => sum + size, 0);
-    if (waiting === 0) this.#busySince = undefined;
-    if (now - (this.#busySince ?? now) < OVERLOAD) return;
-    this.#busySince = Infinity;
-    this.#overloaded(waiting);
+    for (const [what, since] of this.#busySince) {
+      const queues = what === "polls" ? this.#queues.slice(0, -1) : this.#queues.slice(-1);
+      const waiting = queues.reduce((sum, { size }) => sum + size, 0);
+      if (waiting === 0) this.#busySince.delete(what);
+      else if (now - since >= OVERLOAD) {
+        this.#busySince.set(what, Infinity);
+        this.#overloaded(what, waiting);
+      }
+    }
   }
 
   /** Counts a start where one is allowed now, and gives that instant. */

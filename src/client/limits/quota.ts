@@ -70,7 +70,7 @@ function pollsWithin({ closeEvery, refreshEvery }: Demand, time: number): readon
   const length = Math.min(closeEvery, time);
   // What is due just then is asked for in the next period.
   const ends = Math.ceil(time / length) - 1;
-  const inEach = Math.ceil(length / refreshEvery) - 1;
+  const inEach = Math.max(1, Math.ceil(length / refreshEvery)) - 1;
   const begun = length * (ends + 1) - time;
   return [inEach * (ends + 1) - Math.floor(begun / refreshEvery), ends];
 }

@@ -69,7 +69,7 @@ export class Sender {
       scheduler,
       rateLimit,
       (told) => activity.emit(() => ({ type: "throttled", at: scheduler.now(), ...told })),
-      (waiting) => say(overloadText(rateLimit, waiting)),
+      (what, waiting) => say(overloadText(rateLimit, what, waiting)),
     );
     const serviceNow = () => serviceTimeBounds(this.clock, scheduler.now());
     let isShort = false;

@@ -68,7 +68,10 @@ describe("the ledger", () => {
         fc.array(
           fc.record({
             closeEvery: fc.constantFrom(...lengths, Number.POSITIVE_INFINITY),
-            refreshEvery: fc.oneof(fc.integer({ min: 250, max: HOUR }), fc.constantFrom(...lengths)),
+            refreshEvery: fc.oneof(
+              fc.integer({ min: 250, max: HOUR }),
+              fc.constantFrom(...lengths, Number.POSITIVE_INFINITY),
+            ),
             kind: fc.constantFrom("ohlcv" as const, "snipers" as const),
           }),
           { minLength: 1, maxLength: 4 },
