@@ -443,7 +443,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "takes the answer of a cache for one that was made just now",
-    file: "client/service-clock.ts",
+    file: "client/round-trip.ts",
     find: "- (age === undefined ? 0 : (age + 1) * 1_000);",
     replace: ";",
     seeds: [316, 349, 381],
