@@ -309,7 +309,7 @@ export class Poller<State> implements RunningPoll {
     const { schedule } = this.#poll;
     const stretch = spending.pollThrottle(schedule);
     const next = this.#slotAfter(stretch);
-    const probeAt = quotaProbeAt(this.#core, "counted");
+    const probeAt = quotaProbeAt(this.#core, "counted", 0);
     if (next.at <= probeAt) return next;
     // The next period brings all of its units, and polls are as far apart as these allow. If they do not do for all that close,
     // whoever got none of this one asks first.

@@ -26,8 +26,11 @@ export function retryAt(core: ClientCore, error: PairstreamError, failures: numb
   return now + Math.min(LONGEST_WAIT, delay);
 }
 
-/** When to ask for the first time after a quota was spent, by the service's clock. */
-export function quotaProbeAt(core: ClientCore, spent: keyof typeof RESET_SETTLE): number {
-  const settle = RESET_SETTLE[spent];
-  return core.spending.resetsAt(settle) + settle;
+/** When to ask for the first time after a quota was spent, by the service's clock; `ago`: up to how long ago that was, in ms. */
+export function quotaProbeAt(
+  core: ClientCore,
+  spent: keyof typeof RESET_SETTLE,
+  ago = RESET_SETTLE[spent],
+): number {
+  return core.spending.resetsAt(ago) + RESET_SETTLE[spent];
 }
