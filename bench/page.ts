@@ -4,7 +4,7 @@ import { emptyBook } from "../src/candles/read/book.js";
 import { judge } from "../src/candles/read/judge.js";
 import { SeriesPages } from "../src/candles/read/pages.js";
 import { CandleView } from "../src/candles/view/view.js";
-import type { ClientCore, Paged, Walk } from "../src/client/core.js";
+import type { ClientCore } from "../src/client/core.js";
 import { KnownPairs } from "../src/client/known-pairs.js";
 import { beginning } from "../src/contract/quote.js";
 import { marketOf } from "../test/indicators/random-candles.js";
@@ -116,12 +116,12 @@ function pageText(): string {
 }
 
 async function readPage(text: string, take: (event: CandleEvent) => void): Promise<void> {
-  const core: Pick<ClientCore, "walk" | "shared" | "pairs"> = {
+  const core: Pick<ClientCore, "send" | "shared" | "pairs"> = {
     shared: new Map(),
     pairs: new KnownPairs(),
-    walk: async function* <T extends Paged>({ parse }: Walk<T>) {
-      const told = { sentAt: READ_AT, observedAt: READ_AT, epoch: 0, isInDoubt: false };
-      yield { ...told, value: parse(text, beginning) };
+    send: async ({ parse }) => {
+      const told = { observedAt: READ_AT, epoch: 0, isInDoubt: false };
+      return { ...told, value: parse(text, beginning) };
     },
   };
   const { rules } = WATCH;

@@ -75,7 +75,6 @@ export function createClient(options: ClientOptions): Client {
     serviceClock: () => sender.clock,
     send: (ask) => sender.send(ask),
     spending: sender.spending,
-    walk: (walk) => walkOf(core.send, walk),
     metering: new Metering(),
     shared: new Map(),
     warner,

@@ -148,12 +148,6 @@ export interface ClientCore {
   serviceClock(): ServiceClock;
   /** Asks, within the rate limit and with retries; rejects with the last error, or at once with `signal.reason`. */
   send<T>(ask: Call<T>): Promise<CallResult<T>>;
-  /**
-   * Asks page by page, each when the loop wants it; rejects like `send`. The walk ends at a page without a cursor. A
-   * page whose cursor leads nowhere is refused like one that breaks the contract: one without rows, one that leads back,
-   * one too many. Only the signal ends a step that is under way.
-   */
-  walk<T extends Paged>(walk: Walk<T>): AsyncIterableIterator<CallResult<T>>;
   /** What the client has spent, and how to make the rest last. */
   readonly spending: Pick<Spending, "resetsAt" | "join" | "pollThrottle" | "wholeThrottle" | "balance">;
   /** Tells the listeners of `activity`, if there are any. */

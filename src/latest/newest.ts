@@ -2,7 +2,7 @@ import { Beginning, EARLIEST, type ReadOptions } from "../candles/read/beginning
 import { onePerInterval } from "../candles/read/page.js";
 import { MAX_LIMIT } from "../candles/read/pages.js";
 import { type ClientCore, serviceNow } from "../client/core.js";
-import { readPage } from "../client/send/walk.js";
+import { readPage, walkOf } from "../client/send/walk.js";
 import type { Candle, Series, Timeframe } from "../contract/model.js";
 import { ohlcvRoute } from "../contract/routes.js";
 import type { Intervals } from "../timeframe.js";
@@ -65,7 +65,7 @@ async function walkBack(
 ): Promise<Newest | undefined> {
   // Two rows tell which way a service goes.
   const limit = Math.min(MAX_LIMIT, count + 1);
-  const walk = core.walk({
+  const walk = walkOf(core.send, {
     route: (cursor) => ohlcvRoute({ ...series, from, to, limit, cursor }),
     priority,
     signal,

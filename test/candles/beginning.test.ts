@@ -154,6 +154,25 @@ describe.each(["mainnet", "devnet"] as const)(
   },
 );
 
+describe("a history that searches for its beginning", () => {
+  it("does not read its range again while it is told 429", async () => {
+    const world = worldOf(LIVES["an old pair"]!, { hides: true, report: false });
+    const refusedUntil = NOW + 300_000;
+    const isSearch = ({ url }: (typeof world.asked)[number]) => url.searchParams.get("limit") === "2";
+    world.interfere = (asked) =>
+      isSearch(asked) && world.clock.now() < refusedUntil ? answered(429, {}) : undefined;
+    const births: number[] = [];
+    const options = { ...MINUTES, network: "devnet", timeframe: "1d", since: 0, every: "close" } as const;
+    watchCandles(world.client, options).subscribe(({ candle }) => births.push(candle.timestamp));
+    await world.clock.advanceTo(refusedUntil);
+    // The poll, and the range itself.
+    expect(world.asked.filter((asked) => !isSearch(asked))).toHaveLength(2);
+    expect(world.asked.length).toBeGreaterThan(10);
+    await world.clock.advanceBy(900_000);
+    expect(births).toEqual(startsOf(world, "1d"));
+  });
+});
+
 describe("a history whose start has answered", () => {
   it("is not hidden by a cache's copy of an empty answer from before", async () => {
     const world = new World({ start: NOW, createdAt: 0, hasDate: true });

@@ -13,6 +13,8 @@ export interface ReadOptions {
   readonly priority: Priority;
   readonly signal: AbortSignal;
   readonly tell?: Tell | undefined;
+  /** Sends what finds out where a series begins; default: as the client does. */
+  readonly send?: ClientCore["send"];
 }
 
 /** The pause before the next sniper report, in ms, if the last one did not tell the creation. */
@@ -166,10 +168,10 @@ export class Beginning {
     options.signal.throwIfAborted();
   }
 
-  async #askReport({ priority, signal }: ReadOptions): Promise<void> {
+  async #askReport({ priority, signal, send = this.#core.send }: ReadOptions): Promise<void> {
     try {
       const route = snipersRoute({ pairAddress: this.#series.pairAddress });
-      const { value } = await this.#core.send({ route, priority, signal, parse: readSniperBody });
+      const { value } = await send({ route, priority, signal, parse: readSniperBody });
       this.#facts.createdAt = value.report.blockTimestamp ?? undefined;
     } catch (error) {
       // The report is only a help; what is wrong with the service shows in the next read of candles.
@@ -227,8 +229,9 @@ export class Beginning {
   }
 
   /** Asks for a row more than it needs: the newest may be that of an end which belongs to the range. */
-  async #ask(start: number, end: number, { priority, signal, tell }: ReadOptions, limit = 2) {
-    const { value, observedAt } = await this.#core.send({
+  async #ask(start: number, end: number, options: ReadOptions, limit = 2) {
+    const { priority, signal, tell, send = this.#core.send } = options;
+    const { value, observedAt } = await send({
       route: ohlcvRoute({ ...this.#series, from: start, to: end, limit }),
       priority,
       signal,

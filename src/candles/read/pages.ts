@@ -1,5 +1,5 @@
 import type { ClientCore } from "../../client/core.js";
-import { readPage } from "../../client/send/walk.js";
+import { readPage, walkOf } from "../../client/send/walk.js";
 import type { Series, Timeframe } from "../../contract/model.js";
 import { ohlcvRoute } from "../../contract/routes.js";
 import type { Span } from "../../contract/store.js";
@@ -147,7 +147,7 @@ export class SeriesPages {
       const isAll = part !== undefined && part.from <= from && part.to >= to;
       return isAll && readOf(served, { anchors, range, told: part }).lacking.size > 0 ? undefined : part;
     };
-    const walk = this.#core.walk({
+    const walk = walkOf(this.#core.send, {
       route: (cursor, now) => {
         // A request may wait for the rate limit until its range has no end in the present any more.
         if (cursor === undefined && endAt !== undefined) asking = Math.max(asking, endAt(now));

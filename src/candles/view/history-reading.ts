@@ -106,8 +106,8 @@ export class HistoryReading {
     const walk: BackwardWalk = { parts: [] };
     const [tell, leave] = joinTeller(this.#core, this.#watch.pollKey) ?? [];
     const report = new Report(this.#core, this.#progress, tell);
-    const past = pastOf(inPatience(report), this.#watch, this.#stored);
-    const options = { priority: "history", signal, tell } as const;
+    const past = pastOf(this.#core, this.#watch, this.#stored);
+    const options = { priority: "history", signal, tell, send: report.send } as const;
     let reached: FinalPart | undefined;
     try {
       for (let failures = 0; ; ) {
@@ -179,29 +179,24 @@ class Report {
     this.tell?.({ type: "failure", error, failures, again: Math.max(0, recovery - core.scheduler.now()) });
     return sleepUntil(core.scheduler, recovery, signal);
   }
-}
 
-/**
- * A client that waits where it has asked for too much, and asks on: a history that began anew would spend what it is
- * allowed next on what it has found out already.
- */
-function inPatience(report: Report): ClientCore {
-  const { core } = report;
-  const send: ClientCore["send"] = async (ask) => {
+  /**
+   * Waits where it has asked for too much, and asks on: a search that began anew would spend what it is allowed next on what it
+   * has found out already. A walk does begin anew, as its cursors may be forgotten meanwhile.
+   */
+  readonly send: ClientCore["send"] = async (ask) => {
     for (let failures = 0; ; ) {
       try {
-        const exchange = await core.send(ask);
-        if (failures > 0) report.well(failures);
+        const exchange = await this.core.send(ask);
+        if (failures > 0) this.well(failures);
         return exchange;
       } catch (thrown) {
         const error = isPairstreamError(thrown) ? asOfRunning(thrown) : thrown;
         const isTooMuch = error instanceof QuotaExceededError || error instanceof RateLimitError;
         if (ask.signal?.aborted || !isTooMuch) throw thrown;
         failures += 1;
-        await report.pauseAfter(error, failures, ask.signal);
+        await this.pauseAfter(error, failures, ask.signal);
       }
     }
   };
-  // A walk begins anew, as its cursors may be forgotten meanwhile.
-  return { ...core, send };
 }

@@ -73,7 +73,11 @@ export function readPage(
   return { page, refused, facts };
 }
 
-/** Follows the cursors of one range; see `ClientCore.walk`. */
+/**
+ * Asks page by page along the cursors of one range, each when the loop wants it; rejects like `send`. The walk ends at a page
+ * without a cursor. A page whose cursor leads nowhere is refused like one that breaks the contract: one without rows, one that
+ * leads back, one too many. Only the signal ends a step that is under way.
+ */
 export async function* walkOf<T extends Paged>(
   send: ClientCore["send"],
   { route, parse, startedAt, ...call }: Walk<T>,

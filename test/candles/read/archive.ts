@@ -8,7 +8,6 @@ import { SeriesPages } from "../../../src/candles/read/pages.js";
 import type { CandleRules } from "../../../src/candles/rules.js";
 import type { Call, CallResult, ClientCore } from "../../../src/client/core.js";
 import { KnownPairs } from "../../../src/client/known-pairs.js";
-import { walkOf } from "../../../src/client/send/walk.js";
 import { unknownClock } from "../../../src/client/service-clock.js";
 import type { Series, Timeframe } from "../../../src/contract/model.js";
 import { beginning } from "../../../src/contract/quote.js";
@@ -156,7 +155,6 @@ export function archive(habits: Habits, now = NOW) {
     retry: { attempts: 1, baseDelay: 1, maxDelay: 1 },
     serviceClock: () => unknownClock,
     send,
-    walk: (walk) => walkOf(send, walk),
     report: (told) => void (told.type === "dropped" && dropped.push(told.key)),
     shared: new Map(),
     store: undefined,

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createClient } from "../../../src/client/client.js";
 import { coreOf } from "../../../src/client/core.js";
 import type { FetchLike } from "../../../src/client/send/transport.js";
+import { walkOf } from "../../../src/client/send/walk.js";
 import { ContractError, NetworkError, TimeoutError } from "../../../src/errors.js";
 import { VirtualClock } from "../../../src/replay/virtual-clock.js";
 import { failure, fakeClient, PAGE, PAIR, QUERY, type Reply, START, settled } from "../fake-service.js";
@@ -211,7 +212,7 @@ describe("the core", () => {
     const doubts: boolean[] = [];
     for (const _ of ahead) doubts.push((await settled(clock, core.send(ask))).isInDoubt);
     expect(doubts).toEqual([false, true, false, true, false]);
-    const steps = core.walk({
+    const steps = walkOf(core.send, {
       route: () => "/x",
       priority: "refresh",
       parse: (text) => ({ text, facts: { cursor: undefined, rows: 0, first: 0, last: 0, mostPages: 1 } }),
@@ -276,7 +277,7 @@ describe("the core", () => {
     const { client, clock, activity } = fakeClient((_, index) => ({ body: String(index) }));
     const pages: [number, string | undefined][] = [];
     const walk = async () => {
-      const steps = coreOf(client).walk({
+      const steps = walkOf(coreOf(client).send, {
         route: (cursor) => `/x?cursor=${cursor ?? ""}`,
         priority: "history",
         parse: (text) => {
