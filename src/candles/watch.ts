@@ -5,14 +5,13 @@ import {
   EMPTY,
   finalize,
   mergeMap,
-  Observable,
+  type Observable,
   type ObservableInput,
   of,
 } from "rxjs";
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
-import { earliestTime, type ServiceClock, serviceTime, serviceTimeBounds } from "../client/service-clock.js";
+import { earliestTime, serviceTime, serviceTimeBounds } from "../client/service-clock.js";
 import type { Series } from "../contract/model.js";
-import type { FeedUpdate } from "../poll/poller.js";
 import type { CandleEvent } from "./event.js";
 import { type CandleState, candleFeed } from "./live/poll-candles.js";
 import { type CandleWatch, checkWatch, type WatchOptions } from "./options.js";
@@ -70,32 +69,29 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
     const stored = openStored(core, watch.served.series, watch.weekStart);
     const joinedAt = core.scheduler.now();
     const clockAtJoin = core.serviceClock();
-    // If the scheduler's clock was set back since, the subscription lies ahead.
-    const intervalAtJoin = (clock: ServiceClock) =>
-      watch.rules.intervals.start(earliestTime(clock, Math.min(joinedAt, core.scheduler.now())));
+    /**
+     * The interval of the subscription. The first answer tells the time of that too, where it was not known or a clock has been
+     * set since the answer before; without any `Date` the scheduler's clock does.
+     */
+    const intervalAtJoin = () => {
+      const present = core.serviceClock();
+      const clock = present.epoch === clockAtJoin.epoch ? clockAtJoin : present;
+      // If the scheduler's clock was set back since, the subscription lies ahead.
+      return watch.rules.intervals.start(earliestTime(clock, Math.min(joinedAt, core.scheduler.now())));
+    };
     let view: CandleView | undefined;
     let history: HistoryReading | undefined;
-    /** Whether what comes is from memory: the poll gives its last state to whoever joins. */
-    let isJoining = true;
 
-    const open = (state: CandleState): Observable<CandleEvent> => {
-      const clock = core.serviceClock();
-      // The first answer tells the time of the subscription too, where it was not known or a clock has been set since
-      // the answer before; without any `Date` the scheduler's clock does.
-      const running = intervalAtJoin(clock.epoch === clockAtJoin.epoch ? clockAtJoin : clock);
+    const open = (state: CandleState, isRemembered: boolean): Observable<CandleEvent> => {
       const { book } = state;
       warnOfFuture(core, watch);
-      const reading = new HistoryReading(core, watch, stored, progress, { book, running });
-      const opened = new CandleView(watch, {
-        start: reading.start,
-        startAnew: () => intervalAtJoin(core.serviceClock()),
-        hasHistory: reading.isNeeded,
-      });
+      const reading = new HistoryReading(core, watch, stored, progress, { book, running: intervalAtJoin() });
+      const { start, isNeeded: hasHistory } = reading;
+      const opened = new CandleView(watch, { start, startAnew: intervalAtJoin, hasHistory });
       history = reading;
       view = opened;
-      const first: ViewStep = isJoining
-        ? { type: "state", state, received: serviceTime(clock, joinedAt) }
-        : { type: "state", state };
+      const received = isRemembered ? serviceTime(core.serviceClock(), joinedAt) : book.observedAt;
+      const first: ViewStep = { type: "state", state, received };
       return concat(of(first), reading.steps()).pipe(concatMap((step) => opened.take(step)));
     };
 
@@ -106,15 +102,11 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
       return watch.since === undefined && clock.bounds !== undefined && book.observedAt > latest;
     };
 
-    const feed = candleFeed(core, watch);
-    const updates = new Observable<FeedUpdate<CandleState>>((subscriber) => {
-      feed.subscribe(subscriber);
-      isJoining = false;
-    });
-    return updates.pipe(
-      mergeMap(({ state, isFresh }): ObservableInput<CandleEvent> => {
+    return candleFeed(core, watch).pipe(
+      mergeMap(({ state, isFresh }, index): ObservableInput<CandleEvent> => {
         if (state === undefined) return EMPTY;
-        if (view === undefined) return isAhead(state) ? EMPTY : open(state);
+        // The poll gives its last state, from memory, to whoever joins.
+        if (view === undefined) return isAhead(state) ? EMPTY : open(state, index === 0);
         if (!isFresh) return EMPTY;
         history!.follow(state.book);
         return view.take({ type: "state", state });

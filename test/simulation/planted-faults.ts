@@ -479,8 +479,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "says of what somebody joins how late it was when it was read",
     file: "candles/watch.ts",
-    find: "received: serviceTime(clock, joinedAt) }",
-    replace: "received: state.book.observedAt }",
+    find: "isRemembered ? serviceTime(core.serviceClock(), joinedAt) : book.observedAt",
+    replace: "book.observedAt",
     seeds: [46, 57],
   },
   {
