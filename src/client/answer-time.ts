@@ -11,7 +11,7 @@ export function earliestAnswerTime(clock: ServiceClock, trip: RoundTrip): number
   const [after, before] = [madeAfter(trip), madeBefore(trip)];
   const byBounds = earliestTime(clock, after);
   if (bounds === undefined || trip.date === undefined) return byBounds;
-  // A cache may write its own time into its copies: what may be one of an answer that was heard is as old as that.
+  // A cache may write its own time into its copies. What may be a copy of an answer that was heard is as old as that one.
   const mayBeCopied = (one: ServiceClock["heard"][number]) =>
     one.question === question && one.high < Infinity && one.highAt <= before && one.lowAt >= after;
   const heard = age === undefined ? [] : clock.heard.filter(mayBeCopied);

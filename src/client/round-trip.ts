@@ -17,7 +17,7 @@ export function madeAfter({ sent, received, age }: RoundTrip): number {
   return Math.min(sent, received) - (age === undefined ? 0 : (age + 1) * 1_000);
 }
 
-/** And before this one. */
+/** The service made the answer before this instant, by the scheduler: a cache may count its age a second too high. */
 export function madeBefore({ received, age = 0 }: RoundTrip): number {
   return received - Math.max(0, age - 1) * 1_000;
 }

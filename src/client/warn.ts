@@ -66,7 +66,7 @@ function nameOf(feed: PolledFeed): string {
   return `${feed.timeframe} candles of ${pairAddress} (${feed.network}, ${feed.currency})`;
 }
 
-/** What a client says of whose requests some have waited for a minute. */
+/** What a client says whose polls, or histories, have waited for a minute. */
 export function overloadText(limit: RateLimit | undefined, what: Waiting, waiting: number): string {
   const allowed = limit && `${limit.requests} in ${limit.per} ms`;
   const late = what === "polls" ? "have come late" : "have waited";

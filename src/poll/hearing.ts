@@ -8,7 +8,7 @@ const ROWS_APART = 3_600_000;
 /** A longer wait is said as an instant. */
 const LONG_WAIT = 120_000;
 
-/** How long no answer may come to what a part asks that has not begun, in ms, and what is said then. */
+/** How long a part that has not begun may ask without an answer, in ms, and what is said then. */
 const UNANSWERED = {
   wait: 10_000,
   text: "no answer for 10 s; each attempt has the client's timeout, and another one follows",

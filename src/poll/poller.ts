@@ -311,7 +311,7 @@ export class Poller<State> implements RunningPoll {
     const next = this.#slotAfter(stretch);
     const probeAt = quotaProbeAt(this.#core, "counted", 0);
     if (next.at <= probeAt) return next;
-    // The next period brings all of its units, and polls are as far apart as these allow. If they do not do for all that close,
+    // The next period brings all of its units, and polls are as far apart as these allow. Where they do not pay for all closings,
     // whoever got none of this one asks first.
     const throttle = spending.wholeThrottle(schedule);
     const whole = this.#slotAfter(throttle);

@@ -26,7 +26,7 @@ export function retryAt(core: ClientCore, error: PairstreamError, failures: numb
   return now + Math.min(LONGEST_WAIT, delay);
 }
 
-/** When to ask for the first time after a quota was spent, by the service's clock; `ago`: up to how long ago that was, in ms. */
+/** When to ask for the first time after a quota was spent, up to `ago` ms before now; by the service's clock. */
 export function quotaProbeAt(
   core: ClientCore,
   spent: keyof typeof RESET_SETTLE,

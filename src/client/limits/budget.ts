@@ -23,7 +23,7 @@ const LONG_WAIT = 2_000;
 /** Requests that wait for so long without a break, in ms, are told of: more are due than the limit allows. */
 const OVERLOAD = 60_000;
 
-/** What waits. */
+/** What may wait for its turn. Direct calls count as polls. */
 export type Waiting = "polls" | "histories";
 
 const PRIORITIES: readonly Priority[] = ["close", "refresh", "history"];
@@ -52,7 +52,7 @@ export class Budget {
   #served = 0;
   #places = noPlaces;
   #slow: SlowDown | undefined;
-  /** Since when they have waited without a break, not counting pauses; `Infinity` once that was told. */
+  /** Since when polls, and histories, have waited without a break, not counting pauses; `Infinity` once that was told. */
   readonly #busySince = new Map<Waiting, number>();
   #pausedUntil = -Infinity;
   #latest = -Infinity;
@@ -139,7 +139,7 @@ export class Budget {
     this.#disarm();
   }
 
-  /** Tells once of what waits for a minute. */
+  /** Tells once of polls, and once of histories, that have waited for a minute. */
   #noteWait(now: number): void {
     for (const [what, since] of this.#busySince) {
       const queues = what === "polls" ? this.#queues.slice(0, -1) : this.#queues.slice(-1);

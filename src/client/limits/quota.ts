@@ -65,10 +65,10 @@ export function charged(ledger: Ledger, cost: number, isAhead: boolean): Ledger 
   };
 }
 
-/** How many polls of a stream follow within so long, up to the end of an interval, in intervals and at their ends. */
+/** How many polls of a stream are still due in a period: within intervals, and at their ends. The last interval ends with the period. */
 function pollsWithin({ closeEvery, refreshEvery }: Demand, time: number): readonly [number, number] {
   const length = Math.min(closeEvery, time);
-  // What is due just then is asked for in the next period.
+  // What is due as the period ends is asked for in the next one.
   const ends = Math.ceil(time / length) - 1;
   const inEach = Math.max(1, Math.ceil(length / refreshEvery)) - 1;
   const begun = length * (ends + 1) - time;
