@@ -43,7 +43,7 @@ describe("the ledger", () => {
       close: expect.closeTo(4.01),
     });
     // What fits exactly fits, and without a poll in between there is none to leave out.
-    expect(pollThrottle(ledger, quota, demand(HOUR / 101, never), COSTS, 0)).toEqual({
+    expect(pollThrottle(ledger, quota, demand(HOUR / 100, never), COSTS, 0)).toEqual({
       refresh: 1,
       close: 1,
     });
