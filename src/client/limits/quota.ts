@@ -86,21 +86,18 @@ export function pollThrottle(
   const timeLeft = (ledger.period + 1) * per - now;
   const left = units - ledger.spent;
   if (left <= 0) return { refresh: Infinity, close: Infinity };
-  let [closing, refreshing, exact] = [0, 0, 0];
+  let [closing, refreshing, spare] = [0, 0, 0];
   for (const demand of demands) {
     const cost = costs[demand.kind];
-    const { closeEvery, refreshEvery } = demand;
     const [within, ends] = pollsWithin(demand, timeLeft);
-    const isSteady = closeEvery === Infinity;
-    const closes = timeLeft / (isSteady ? refreshEvery : closeEvery);
-    closing += cost * closes;
-    refreshing += isSteady ? 0 : (cost * timeLeft) / refreshEvery;
-    // Where intervals do not end with the period nobody counts how many do.
-    const isCounted = isSteady || per % closeEvery === 0;
-    exact += cost * (within + (isSteady ? 0 : isCounted ? ends : closes));
+    const isSteady = demand.closeEvery === Infinity;
+    closing += cost * (isSteady ? within : ends);
+    refreshing += isSteady ? 0 : cost * within;
+    spare += cost;
   }
-  if (exact <= left) return UNTHROTTLED;
-  // What is spread has something to spare: what a slot has been promised is spent, though less may be left by then.
-  if (closing < left) return { refresh: Math.max(1, refreshing / (left - closing)), close: 1 };
-  return { refresh: Infinity, close: Math.max(1, closing / left) };
+  if (closing + refreshing <= left) return UNTHROTTLED;
+  // A slot is promised before it is paid for: by then a poll of each stream may be missing.
+  closing += spare;
+  if (closing < left) return { refresh: refreshing / (left - closing), close: 1 };
+  return { refresh: Infinity, close: closing / left };
 }

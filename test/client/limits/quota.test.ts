@@ -35,12 +35,12 @@ describe("the ledger", () => {
       close: 1,
     });
     expect(pollThrottle(ledger, quota, demand(HOUR / 51, HOUR / 102), COSTS, 0)).toEqual({
-      refresh: expect.closeTo(1_020 / 490),
+      refresh: expect.closeTo(510 / 490),
       close: 1,
     });
-    expect(pollThrottle(ledger, quota, demand(HOUR / 401, HOUR / 100), COSTS, 0)).toEqual({
+    expect(pollThrottle(ledger, quota, demand(HOUR / 400, HOUR / 100), COSTS, 0)).toEqual({
       refresh: never,
-      close: expect.closeTo(4.01),
+      close: expect.closeTo(4),
     });
     // What fits exactly fits, and without a poll in between there is none to leave out.
     expect(pollThrottle(ledger, quota, demand(HOUR / 100, never), COSTS, 0)).toEqual({
