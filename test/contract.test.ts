@@ -151,10 +151,14 @@ describe("an OHLCV body", () => {
     expect(contractErrorOf(() => readPage(text)).path).toEqual(path);
   });
 
-  it("names what was asked and what came", () => {
-    const error = contractErrorOf(() => readPage(pageWith("timeframe", "1min")));
+  it.each([
+    ["timeframe", "1min", "1h"],
+    ["timeframe", "1H", "1h"],
+    ["currency", "USD", "usd"],
+  ])("names what was asked and what came: %s %s", (field, came, asked) => {
+    const error = contractErrorOf(() => readPage(pageWith(field, came)));
     expect(error.message).toBe(
-      "The answer breaks the contract at timeframe: the answer is for 1min, the request was for 1h",
+      `The answer breaks the contract at ${field}: the answer is for ${came}, the request was for ${asked}`,
     );
   });
 });

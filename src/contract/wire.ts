@@ -6,14 +6,13 @@ import { parseIsoInstant } from "./iso-instant.js";
 import { parseJson } from "./json.js";
 import {
   type Candle,
-  CURRENCIES,
   type OhlcvPage,
   type Series,
   SNIPER_TOTALS,
   type Sniper,
   type SniperReport,
   type SniperTotal,
-  TIMEFRAMES,
+  type Timeframe,
 } from "./model.js";
 import { type Quote, shortened } from "./quote.js";
 import { type Flaw, RefusedRow } from "./refused-row.js";
@@ -91,8 +90,8 @@ const pageEnvelope = z.object({
   page: number,
   pairAddress: z.string(),
   tokenAddress: orNull(printableText),
-  timeframe: z.enum(TIMEFRAMES),
-  currency: z.enum(CURRENCIES),
+  timeframe: z.string(),
+  currency: z.string(),
   result: rows,
 });
 
@@ -134,7 +133,15 @@ export function readOhlcvBody(
     else if (isStart(read.timestamp)) result.push(read);
     else refused.push(new RefusedRow(read.timestamp, index, offGrid(asked)));
   }
-  const page = { ...(cursor ? { cursor } : {}), ...envelope, result: Object.freeze(result) };
+  // The service has no other ones.
+  const { timeframe, currency } = asked as Series<Timeframe>;
+  const page = {
+    ...(cursor ? { cursor } : {}),
+    ...envelope,
+    timeframe,
+    currency,
+    result: Object.freeze(result),
+  };
   return { page: Object.freeze(page), refused };
 }
 
@@ -264,7 +271,9 @@ function expectAtMost(count: number, most: number, what: string): void {
 
 /** Throws a `ContractError` if the answer is for another query. The case of an address may differ. */
 function expectEcho(field: string, got: string, asked: string, quote: Quote): void {
-  if (got === asked || (got.length === asked.length && got.toLowerCase() === asked.toLowerCase())) return;
+  if (got === asked) return;
+  const isAddress = field === "pairAddress" && got.length === asked.length;
+  if (isAddress && got.toLowerCase() === asked.toLowerCase()) return;
   const issue = `the answer is for ${shown(got, quote)}, the request was for ${asked}`;
   throw new ContractError([field], issue);
 }
