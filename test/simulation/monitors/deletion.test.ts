@@ -126,6 +126,10 @@ it("wants the newest candle missed for an interval less a second before it goes,
     "goes at the newest end, not shown for 10000 ms",
   ]);
   expect(await breachesOf([newest, lacking, { ...lacking, at: 359_000 }])).toEqual([]);
+  // Within the way of the first that lacks it nobody knows when that was made.
+  const late = (took: number) => breachesOf([newest, { ...lacking, took }, { ...lacking, at: 358_930 }]);
+  expect(await late(60)).toEqual([]);
+  expect(await late(59)).toEqual(["goes at the newest end, not shown for 58930 ms"]);
   // A row that cannot be read follows it, too.
   const followed = { at: 310_000, minutes: [2], broken: [LATER] };
   expect(await breachesOf([newest, lacking, followed])).toEqual([]);

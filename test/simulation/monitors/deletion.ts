@@ -11,7 +11,7 @@ import {
   lacksOlder,
 } from "../reads.js";
 import type { RunLog } from "../run-log.js";
-import { isAnotherAnswer, NEWEST_END, ROUNDED } from "./evidence.js";
+import { APART, isAnotherAnswer, NEWEST_END } from "./evidence.js";
 import { describe } from "./lives.js";
 import type { Context, Monitor } from "./monitor.js";
 
@@ -48,9 +48,11 @@ export const watchDeletion: Monitor = (log, context) => {
       else if (!absences.some((look) => isAnotherAnswer(look, last!, look.received - look.sent)))
         breach("goes on answers that were made at once");
       else if (shown !== undefined && isNewestEnd(timestamp, shown, last!)) {
-        const least = Math.max(NEWEST_END, intervals.end(timestamp) - timestamp - 1_000) - ROUNDED;
+        const least = Math.max(NEWEST_END, intervals.end(timestamp) - timestamp - APART);
+        const { received, sent } = absences.at(-1)!;
         const missed = last!.madeAt - shown.madeAt;
-        if (missed < least) breach(`goes at the newest end, not shown for ${missed} ms`);
+        if (!isAnotherAnswer(shown, last!, received - sent, least))
+          breach(`goes at the newest end, not shown for ${missed} ms`);
       }
       const unasked = polls.at(-1)!;
       if (last !== undefined && unasked.order <= order && !covers(unasked, timestamp))

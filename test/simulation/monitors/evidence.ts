@@ -62,13 +62,14 @@ export const ROUNDED = 10;
 /** A copy is no other answer, however long its way was, ms. */
 const MOST_UNTOLD = (APART - ROUNDED) / 2;
 
-/** Whether the service made an answer a second after another one, or before it; `untold`: of the time of the first, ms. */
+/** Whether the service made an answer `apart` after another one, or before it; `untold`: of the time of the first, ms. */
 export function isAnotherAnswer(
   before: Pick<Look, "madeAt">,
   last: Pick<Look, "madeAt">,
   untold = 0,
+  apart = APART,
 ): boolean {
-  return Math.abs(last.madeAt - before.madeAt) >= APART - ROUNDED - Math.min(untold, MOST_UNTOLD);
+  return Math.abs(last.madeAt - before.madeAt) >= apart - ROUNDED - Math.min(untold, MOST_UNTOLD);
 }
 
 /**
