@@ -363,9 +363,8 @@ function checkCoverage(stay: StayLog, feed: FeedPlan, log: RunLog, context: Cont
     until = Math.max(until ?? coveredUntil, coveredUntil);
     const reads = answers.flatMap((look) => {
       const seemsMadeAt = look.answeredAt + hiddenAgeOf(look, log);
-      const ended = intervals.start(seemsMadeAt + context.toleranceAt(look.order));
-      const settledAt = intervals.start(seemsMadeAt + context.clockTolerance - feed.settle);
-      const to = isTrusted ? Math.min(ended, settledAt) : look.asked.to;
+      const settledAt = intervals.start(seemsMadeAt + context.toleranceAt(look.order) - feed.settle);
+      const to = isTrusted ? settledAt : look.asked.to;
       const [span] = spansWithin([look.asked], { from: added.from, to: Math.min(to, added.to) });
       return look.order <= order && span !== undefined ? [{ look, span }] : [];
     });
