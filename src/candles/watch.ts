@@ -11,6 +11,7 @@ import {
 } from "rxjs";
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
 import { earliestTime, serviceTime, serviceTimeBounds } from "../client/service-clock.js";
+import { CLOCK_SLACK } from "../client/warn.js";
 import type { Series } from "../contract/model.js";
 import type { CandleEvent } from "./event.js";
 import { type CandleState, candleFeed } from "./live/poll-candles.js";
@@ -58,9 +59,6 @@ import { CandleView, type ViewStep } from "./view/view.js";
 export function watchCandles(client: Client, options: Series & WatchOptions): Observable<CandleEvent> {
   return candleEvents(coreOf(client), checkWatch(options));
 }
-
-/** How far clocks may differ without a word, in ms. */
-const CLOCK_SLACK = 60_000;
 
 /** What `watchCandles` gives, its input checked. */
 export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<CandleEvent> {

@@ -12,6 +12,8 @@ import type { Redactor } from "./send/redact.js";
 
 type Warn = Exclude<ClientOptions["warn"], false | undefined>;
 
+/** How far clocks may differ without a word, in ms. */
+export const CLOCK_SLACK = 60_000;
 /** The longest message. */
 const LONGEST = 1_500;
 /** How many messages of a client the process gets in a minute: one service that is down troubles all of its streams. */
@@ -64,6 +66,12 @@ function nameOf(feed: PolledFeed): string {
   const { pairAddress } = feed;
   if (feed.timeframe === undefined) return `snipers of ${pairAddress}`;
   return `${feed.timeframe} candles of ${pairAddress} (${feed.network}, ${feed.currency})`;
+}
+
+/** What a client says whose service has another time than its own scheduler, by so many ms. */
+export function clockText(offset: number): string {
+  const apart = `${Math.round(Math.abs(offset) / 1_000)} s ${offset > 0 ? "ahead of" : "behind"}`;
+  return `the service's clock is ${apart} this machine's, by its Date; candles close by the service's`;
 }
 
 /** What a client says whose polls, or histories, have waited for a minute. */

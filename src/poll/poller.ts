@@ -4,16 +4,10 @@ import type { CallKind } from "../client/limits/quota.js";
 import type { PolledFeed, RunningPoll } from "../client/metering.js";
 import { earliestTime, safeSendTimeFor, sendTimeFor, serviceTimeBounds } from "../client/service-clock.js";
 import { callAt, sleepUntil } from "../client/timers.js";
-import {
-  type AnyPairstreamError,
-  ContractError,
-  isPairstreamError,
-  QuotaExceededError,
-  RateLimitError,
-} from "../errors.js";
+import { type AnyPairstreamError, ContractError, isPairstreamError, QuotaExceededError } from "../errors.js";
 import { asOfRunning, isFatal, isNotFound, isUnknown } from "./fatal.js";
 import type { MissingPair } from "./missing.js";
-import { quotaProbeAt, retryAt } from "./retry-at.js";
+import { heldFor, quotaProbeAt, retryAt } from "./retry-at.js";
 import { nextSlot, type Schedule, type Slot } from "./schedule.js";
 import type { Tell } from "./teller.js";
 
@@ -182,9 +176,7 @@ export class Poller<State> implements RunningPoll {
     this.#slot = next;
     const due = this.#startWhenDue();
     if (failure === undefined) return;
-    // Nothing goes out while a 429 stops the client.
-    const pause = failure instanceof RateLimitError ? (failure.retryAfter ?? 0) : 0;
-    const again = Math.max(pause, due - this.#core.scheduler.now());
+    const again = Math.max(0, due - this.#core.scheduler.now());
     const mayEnd = this.#isMissing(failure) && [...this.#views].some(({ isHasty }) => isHasty);
     this.#tell?.({ type: "failure", error: failure, failures: this.#feed.failures, again, mayEnd });
   }
@@ -329,7 +321,9 @@ export class Poller<State> implements RunningPoll {
       if (isNotFound(error)) return next;
     }
     const again = retryAt(this.#core, error, this.#feed.failures);
-    const slot = error instanceof QuotaExceededError || next.at > again ? { at: again, kind } : next;
+    // Until then nothing goes out.
+    const isHeld = error instanceof QuotaExceededError || next.at < now + heldFor(error);
+    const slot = isHeld || next.at > again ? { at: again, kind } : next;
     if (this.#feed.state !== undefined) return slot;
     // Each slot takes several attempts: a stream that has not begun has no closing to prove, and leaves some of them out.
     return { ...slot, at: Math.max(slot.at, retryAt(this.#core, error, 1)) };

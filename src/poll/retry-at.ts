@@ -1,5 +1,5 @@
 import { type ClientCore, serviceNow } from "../client/core.js";
-import { type PairstreamError, QuotaExceededError } from "../errors.js";
+import { type PairstreamError, QuotaExceededError, RateLimitError } from "../errors.js";
 
 /** The longest wait after a failure, in ms. */
 const LONGEST_WAIT = 60_000;
@@ -23,7 +23,12 @@ export function retryAt(core: ClientCore, error: PairstreamError, failures: numb
       : Math.max(now, resetsAt) + RESET_SETTLE.reported;
   }
   const delay = Math.max(1_000, core.retry.maxDelay) * 2 ** (failures - 1);
-  return now + Math.min(LONGEST_WAIT, delay);
+  return now + Math.max(heldFor(error), Math.min(LONGEST_WAIT, delay));
+}
+
+/** How long a service that has answered 429 asks to wait, in ms. */
+export function heldFor(error: PairstreamError): number {
+  return error instanceof RateLimitError ? (error.retryAfter ?? 0) : 0;
 }
 
 /** When to ask for the first time after a quota was spent, up to `ago` ms before now; by the service's clock. */

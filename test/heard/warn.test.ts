@@ -63,6 +63,59 @@ describe("a stream of a pair that is not known", () => {
   });
 });
 
+it("says why it waits where another stream has met a 429 that stops the client", async () => {
+  const world = market();
+  world.interfere = () => answered(429, { message: "slow down" }, { "retry-after": "90" });
+  watchCandles(world.client, MINUTES).subscribe();
+  await world.clock.advanceBy(10_000);
+  world.interfere = () => undefined;
+  const events: unknown[] = [];
+  watchCandles(world.client, { ...MINUTES, timeframe: "5min" }).subscribe((event) => events.push(event));
+  await world.clock.advanceBy(1_000);
+  expect(world.warnings.at(-1)!.message).toMatch(
+    /^5min candles .*: nothing has come yet: The service has answered 429: nothing is sent for 81 s, as it asks to wait; it asks again in 80 s$/,
+  );
+  const sent = world.asked.length;
+  await world.clock.advanceBy(78_000);
+  expect(world.asked).toHaveLength(sent);
+  await world.clock.advanceBy(3_000);
+  expect(events).not.toHaveLength(0);
+  expect(world.warnings).toHaveLength(4);
+});
+
+describe("a client whose machine has another time than the service", () => {
+  it.each([
+    [180_000, "180 s ahead of"],
+    [-3_600_000, "3600 s behind"],
+  ])("is told so once: %s ms", async (offset, apart) => {
+    const world = market();
+    world.offset = offset;
+    for (const timeframe of ["1min", "5min"] as const)
+      watchCandles(world.client, { ...MINUTES, timeframe }).subscribe();
+    await world.clock.advanceBy(5 * MINUTE);
+    const text = `the service's clock is ${apart} this machine's, by its Date; candles close by the service's`;
+    expect(world.warnings.map(({ message }) => message)).toEqual([text]);
+    world.offset = 0;
+    await world.clock.advanceBy(5 * MINUTE);
+    world.offset = offset;
+    await world.clock.advanceBy(5 * MINUTE);
+    expect(world.warnings.filter(({ message }) => message === text)).toHaveLength(2);
+  });
+
+  it("is told nothing of less than a minute, nor of one Date alone", async () => {
+    const world = market();
+    world.offset = 59_000;
+    const get = () => new Date(0).toUTCString();
+    world.interfere = (_, answer) =>
+      world.asked.length > 1
+        ? undefined
+        : answer().then((served) => ({ ...served, headers: { get }, text: () => served.text() }));
+    watchCandles(world.client, MINUTES).subscribe();
+    await world.clock.advanceBy(5 * MINUTE);
+    expect(world.warnings).toEqual([]);
+  });
+});
+
 describe("a client that more polls are due of than its rateLimit allows", () => {
   const watching = async (streams: number) => {
     const world = market({ rateLimit: { requests: 2, per: 1_000 } });

@@ -117,9 +117,9 @@ export class Budget {
     if (this.#limit !== undefined) this.#slow = slowed(this.#slow, this.#limit, this.#now());
   }
 
-  /** Whether nothing may start now because of a pause. */
-  get isPaused(): boolean {
-    return this.#now() < this.#pausedUntil;
+  /** For how many ms more nothing may start because of a pause; 0 where there is none. */
+  get pausedFor(): number {
+    return Math.max(0, this.#pausedUntil - this.#now());
   }
 
   /** Starts what may start. */

@@ -79,11 +79,11 @@ const ADVICE: Readonly<Record<number, string>> = {
 };
 const SPENT_QUOTA = /usage has been consumed|quota/i;
 
-/** The `message` of an error's body, a text or several; empty without one. */
+/** The `message` of an error's body, a text or several, or what a gateway has in its place; empty without one. */
 function messageIn(text: string): string {
   try {
-    const { message } = parseJson(text) as { message?: unknown };
-    const parts = Array.isArray(message) ? message : [message];
+    const { message, error, detail } = parseJson(text) as { readonly [name: string]: unknown };
+    const parts = [message ?? error ?? detail].flat();
     return parts.filter((part) => typeof part === "string").join("; ");
   } catch {
     return "";

@@ -4,6 +4,7 @@ import {
   ContractError,
   NetworkError,
   QuotaExceededError,
+  RateLimitError,
   TimeoutError,
 } from "../../errors.js";
 import type { ActivityFeed } from "../activity.js";
@@ -23,7 +24,7 @@ import {
   unknownClock,
 } from "../service-clock.js";
 import { sleepUntil } from "../timers.js";
-import { overloadText, shortageText } from "../warn.js";
+import { CLOCK_SLACK, clockText, overloadText, shortageText } from "../warn.js";
 import { type Answer, attempt as attemptOnce, type NoAnswer } from "./attempt.js";
 import { backOff, delayAfter, hintOf, httpError } from "./failure.js";
 import type { Keys } from "./keys.js";
@@ -54,6 +55,8 @@ export class Sender {
   /** Every answer teaches it. */
   clock: ServiceClock = unknownClock;
   #isClockReported = false;
+  /** The epoch of the clock that was last held against the scheduler's. */
+  #heldEpoch = 0;
   /** Answers 429 with no good one between them, and when the last of them came. */
   #refusals = { count: 0, at: -Infinity };
 
@@ -62,7 +65,7 @@ export class Sender {
     private readonly activity: ActivityFeed,
     private readonly redact: Redactor,
     private readonly keys: Keys | undefined,
-    say: (text: string) => void,
+    private readonly say: (text: string) => void,
   ) {
     const { scheduler, rateLimit, quota } = settings;
     this.#budget = new Budget(
@@ -93,6 +96,16 @@ export class Sender {
     let answer: CallResult<T> | undefined;
     for (let answers = 0; ; ) {
       this.spending.check(callKindOf(ask.route));
+      const held = this.#budget.pausedFor;
+      // As where an answer asks for a longer wait than the rules allow.
+      if (held > retry.maxDelay) {
+        const wait = Math.ceil(held / 1_000);
+        throw new RateLimitError(
+          `The service has answered 429: nothing is sent for ${wait} s, as it asks to wait`,
+          "",
+          held,
+        );
+      }
       const came = await start(ask.priority, ask.signal, (now, end) =>
         this.#attempt(ask, attempt, now, end, refused),
       );
@@ -141,7 +154,7 @@ export class Sender {
     // Others may have spent the rest while this call waited for its turn.
     this.spending.check(kind);
     const settle = this.spending.charge(kind);
-    const turn = this.keys?.next(refused, () => this.#budget.isPaused);
+    const turn = this.keys?.next(refused, () => this.#budget.pausedFor > 0);
     const { sent, result } = attemptOnce(this.settings, this.redact, route, now, signal, turn?.key);
     const leave = (at: number) => {
       turn?.end();
@@ -232,19 +245,25 @@ export class Sender {
   #learn(trip: RoundTrip): void {
     const before = this.clock;
     this.clock = learn(before, trip);
-    const { bounds, epoch } = this.clock;
+    const { bounds, epoch, isConfirmed } = this.clock;
+    const { low, high } = bounds ?? { low: 0, high: 0 };
+    const offset = (low + high) / 2;
+    // One `Date` alone may be wrong.
+    if (isConfirmed && epoch !== this.#heldEpoch) {
+      this.#heldEpoch = epoch;
+      if (Math.abs(offset) > CLOCK_SLACK) this.say(clockText(offset));
+    }
     const jumped = epoch !== before.epoch && before.bounds !== undefined;
     const isNews = jumped || (bounds !== undefined && before.bounds === undefined);
     if (isNews) this.spending.moveAlong();
     if (this.#isClockReported && !isNews) return;
     this.#isClockReported = true;
-    const { low, high } = bounds ?? { low: 0, high: 0 };
     const source = bounds === undefined ? "scheduler" : "date";
     this.activity.emit(() => ({
       type: "clock",
       at: trip.received,
       source,
-      offset: (low + high) / 2,
+      offset,
       uncertainty: (high - low) / 2,
       jumped,
     }));

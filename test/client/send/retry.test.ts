@@ -244,8 +244,9 @@ describe("a hint", () => {
     const { client, clock, calls, activity } = fakeClient(script(retryAfter("999999999")), { retry: false });
     const error = await failure(client.ohlcvPage(QUERY));
     expect((error as RateLimitError).retryAfter).toBe(3_600_000);
-    const later = client.ohlcvPage(QUERY);
     await clock.advanceBy(3_599_999);
+    // What is left of it is waited for, as it is no longer than `maxDelay`.
+    const later = client.ohlcvPage(QUERY);
     expect(calls).toHaveLength(1);
     await clock.advanceBy(1);
     expect((await later).result).toHaveLength(1);
@@ -261,6 +262,24 @@ describe("a hint", () => {
 });
 
 describe("a 429", () => {
+  it("fails at once what would have to wait for longer than maxDelay", async () => {
+    const { client, calls, clock } = fakeClient(script({ status: 429, headers: { "retry-after": "60" } }), {
+      retry: { maxDelay: 5_000 },
+    });
+    await failure(client.ohlcvPage(QUERY));
+    await clock.advanceBy(54_999);
+    const error = (await failure(client.ohlcvPage(QUERY))) as RateLimitError;
+    expect(error).toBeInstanceOf(RateLimitError);
+    expect(error.message).toBe("The service has answered 429: nothing is sent for 6 s, as it asks to wait");
+    expect(error.retryAfter).toBe(5_001);
+    await clock.advanceBy(1);
+    const later = client.ohlcvPage(QUERY);
+    await clock.advanceBy(4_999);
+    expect(calls).toHaveLength(1);
+    await clock.advanceBy(1);
+    expect((await later).result).toHaveLength(1);
+  });
+
   it("stops everything that the client sends", async () => {
     const { client, calls, clock } = fakeClient(script({ status: 429, headers: { "retry-after": "2" } }), {
       rateLimit: false,
