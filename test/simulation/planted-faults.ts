@@ -11,10 +11,10 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "drops candles that turn up late",
     file: "candles/read/comparison.ts",
-    find: "if (change !== undefined) this.#tell(change);",
+    find: "if (change !== undefined) changes.push(change);",
     replace:
-      'if (change?.type === "new" && candle.timestamp < this.#before.coveredUntil) return;\n' +
-      "    if (change !== undefined) this.#tell(change);",
+      'if (change?.type === "new" && candle.timestamp < before.coveredUntil) return;\n' +
+      "    if (change !== undefined) changes.push(change);",
     seeds: [32, 9],
   },
   {
@@ -42,7 +42,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "removes on the first absence",
     file: "candles/read/comparison.ts",
-    find: "else if (missedAt !== undefined && isGone(this.#rules, this.#page, timestamp, missedAt)) {",
+    find: "else if (missedAt !== undefined && isGone(rules, page, timestamp, missedAt)) {",
     replace: "else if (true) {",
     seeds: [44, 62],
   },

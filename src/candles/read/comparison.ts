@@ -2,193 +2,157 @@ import type { Candle } from "../../contract/model.js";
 import { isApart, mayShowSoon } from "../../poll/apart.js";
 import type { CandleStatus } from "../event.js";
 import type { CandleRules } from "../rules.js";
-import { type CandleBook, type CandleChange, type CandleEntry, changeOf, NONE_BROKEN } from "./book.js";
+import { type CandleBook, type CandleChange, type CandleEntry, changeOf } from "./book.js";
 import { type BrokenRow, isGone, mayBeReadYet, readAgain, showsNothingAfter } from "./evidence.js";
 import type { Page } from "./page.js";
-
-const NOTHING: readonly CandleChange[] = [];
 
 /** How far an answer is believed. */
 interface Belief {
   /** As `judge` says. */
   readonly isWhole: boolean;
   readonly isSound: boolean;
-  /** Whether a candle that it lacks is absent, and not the broken row without an interval. */
-  readonly isAbsenceKnown: boolean;
+  /** Its broken row without an interval: that may be of any candle that the answer lacks. */
+  readonly unplaced: BrokenRow | undefined;
   /** The intervals before `settledEnd` close with it, and those before `finalEnd` become final, up to `hold`. */
   readonly settledEnd: number;
   readonly finalEnd: number;
 }
 
-/** An answer compared with a book, interval by interval, ascending. */
-export class Comparison {
-  readonly entries: CandleEntry[] = [];
-  readonly dropped: (number | undefined)[] = [];
+/** What an answer makes of the intervals of a book. */
+interface Comparison {
+  readonly entries: readonly CandleEntry[];
+  readonly changes: readonly CandleChange[];
+  readonly broken: ReadonlyMap<number | undefined, BrokenRow>;
+  readonly dropped: readonly (number | undefined)[];
   /** The first interval of which the answer does not tell enough: nothing from there on closes. */
-  hold = Infinity;
+  readonly hold: number;
   /** Whether another answer may soon tell more of it. */
-  hasDoubt = false;
-  readonly #rules: CandleRules;
-  readonly #before: CandleBook;
-  readonly #page: Page;
-  readonly #belief: Belief;
-  /** An array takes room for seventeen with its first `push`, and most answers change one candle. */
-  #told: CandleChange[] | undefined;
-  #broken: Map<number | undefined, BrokenRow> | undefined;
+  readonly hasDoubt: boolean;
+}
 
-  constructor(rules: CandleRules, book: CandleBook, page: Page, belief: Belief) {
-    this.#rules = rules;
-    this.#before = book;
-    this.#page = page;
-    this.#belief = belief;
-    const { candles, broken } = page;
-    const { entries, finalUntil } = book;
-    const troubled = troubledIntervals(book, page);
-    let [entryIndex, candleIndex, troubleIndex] = [0, 0, 0];
-    while (candleIndex < candles.length && candles[candleIndex]!.timestamp < finalUntil) candleIndex += 1;
-    // A longer interval that is not final keeps its final candles.
-    const keptFrom = rules.frames?.start(finalUntil) ?? finalUntil;
-    for (; (entries[entryIndex]?.candle.timestamp ?? finalUntil) < finalUntil; entryIndex += 1)
-      if (entries[entryIndex]!.candle.timestamp >= keptFrom) this.entries.push(entries[entryIndex]!);
-    for (;;) {
-      const candle = candles[candleIndex];
-      const entry = entries[entryIndex];
-      const trouble = troubled[troubleIndex];
-      let start = trouble ?? Infinity;
-      if (candle !== undefined && candle.timestamp < start) start = candle.timestamp;
-      if (entry !== undefined && entry.candle.timestamp < start) start = entry.candle.timestamp;
-      if (start === Infinity) return;
-      const known = entry?.candle.timestamp === start ? entry : undefined;
-      if (known !== undefined) entryIndex += 1;
-      if (trouble === start) troubleIndex += 1;
-      if (candle?.timestamp === start) {
-        candleIndex += 1;
-        this.#show(candle, known);
-      } else if (broken.includes(start)) this.#cannotRead(start, known, book.broken.get(start));
-      else if (known !== undefined) this.#miss(known);
-      else this.#missBroken(start, book.broken.get(start)!);
-    }
-  }
+/** Compares an answer with a book, interval by interval, ascending. */
+export function compare(rules: CandleRules, before: CandleBook, page: Page, belief: Belief): Comparison {
+  const { isWhole, isSound, unplaced, settledEnd, finalEnd } = belief;
+  const { from, to, at } = page;
+  const { finalUntil } = before;
+  const entries: CandleEntry[] = [];
+  const changes: CandleChange[] = [];
+  const broken = new Map<number | undefined, BrokenRow>();
+  const dropped: (number | undefined)[] = [];
+  let hold = Infinity;
+  let hasDoubt = false;
 
-  get changes(): readonly CandleChange[] {
-    return this.#told ?? NOTHING;
-  }
+  const statusNow = (timestamp: number): CandleStatus => {
+    if (!isWhole || timestamp >= hold || timestamp >= settledEnd) return "open";
+    return timestamp < finalEnd ? "final" : "closed";
+  };
 
-  get broken(): ReadonlyMap<number | undefined, BrokenRow> {
-    return this.#broken ?? NONE_BROKEN;
-  }
+  const keep = (entry: CandleEntry) => {
+    if (entry.status !== "final" || rules.frames !== undefined) entries.push(entry);
+  };
 
-  /** Keeps a broken row; `start`: of its interval, if it has one. */
-  keepBroken(start: number | undefined, row: BrokenRow): void {
-    this.#broken ??= new Map();
-    this.#broken.set(start, row);
-    const before = this.#before.broken.get(start);
-    if (!mayBeReadYet(row) && (before === undefined || mayBeReadYet(before))) this.dropped.push(start);
-  }
-
-  #show(candle: Candle, entry: CandleEntry | undefined): void {
-    const change = changeOf(entry, candle, this.#statusNow(candle.timestamp));
-    if (change !== undefined) this.#tell(change);
+  const show = (candle: Candle, entry: CandleEntry | undefined) => {
+    const change = changeOf(entry, candle, statusNow(candle.timestamp));
+    if (change !== undefined) changes.push(change);
     const { status, revision } = change ?? entry!;
     const isSame = change === undefined && entry!.missedAt === undefined;
-    this.#keep(isSame ? entry! : { candle, status, revision });
-  }
+    keep(isSame ? entry! : { candle, status, revision });
+  };
 
-  #miss(entry: CandleEntry): void {
-    const { candle, status, revision } = entry;
-    const { timestamp } = candle;
-    const { isWhole, isAbsenceKnown } = this.#belief;
-    // What the answer before has lacked along with anchors counts only where nothing newer shows.
-    const isCounted = this.#before.lacking.size === 0 || showsNothingAfter(this.#page, timestamp);
-    const missedAt = isCounted ? entry.missedAt : undefined;
-    if (!this.#isAsked(timestamp) || !isWhole) {
-      this.#keep(this.#isMissed(timestamp) ? this.#missedSince(entry) : entry);
-    } else if (!isAbsenceKnown) this.#keepUnread(entry);
-    else if (missedAt !== undefined && isGone(this.#rules, this.#page, timestamp, missedAt)) {
-      this.#tell({ type: "removed", candle, status, revision: revision + 1 });
-    } else {
-      const missed = this.#missedSince({ ...entry, missedAt });
-      this.#holdAt(timestamp);
-      this.hasDoubt ||= mayShowSoon(missed.missedAt, this.#page.at);
-      this.#keep(missed);
-    }
-  }
-
-  /**
-   * Whether a sound answer that lacks anchors counts as one that lacks this candle: a machine that lags shows neither the
-   * newest candles nor anything newer.
-   */
-  #isMissed(timestamp: number): boolean {
-    return this.#belief.isSound && this.#isAsked(timestamp) && showsNothingAfter(this.#page, timestamp);
-  }
-
-  #missedSince(entry: CandleEntry) {
-    return { ...entry, missedAt: entry.missedAt ?? this.#page.at };
-  }
-
-  /** A row that cannot be read still proves that there is a candle. */
-  #cannotRead(start: number, entry: CandleEntry | undefined, before: BrokenRow | undefined): void {
-    const row = readAgain(before, this.#page.at);
-    this.keepBroken(start, row);
-    if (mayBeReadYet(row)) this.#doubt(start);
-    if (entry !== undefined) this.#keepUnread(entry);
-  }
-
-  /** A broken row that one answer lacks is kept, and gone once another one lacks it. */
-  #missBroken(start: number, row: BrokenRow): void {
-    const isSought = this.#belief.isWhole && this.#isAsked(start);
-    const missedAt = row.missedAt ?? this.#page.at;
-    if (isSought && isApart(this.#page.at, missedAt)) return;
-    this.keepBroken(start, isSought ? { ...row, missedAt } : row);
-    this.#doubt(start);
-  }
+  /** Whether the answer is about an interval that has begun. If the clock was set back, it may not have. */
+  const isAsked = (timestamp: number) => timestamp >= from && timestamp < to && timestamp <= at;
 
   /**
    * Keeps a candle as it was last read. One that had closed becomes final so. An open one leaves the book in silence once its
    * interval is final: nobody knows how it ended.
    */
-  #keepUnread(entry: CandleEntry): void {
-    const { candle, status, revision } = entry;
-    if (this.#statusNow(candle.timestamp) !== "final") this.#keep({ candle, status, revision });
+  const keepUnread = ({ candle, status, revision }: CandleEntry) => {
+    if (statusNow(candle.timestamp) !== "final") keep({ candle, status, revision });
     else if (status === "closed")
-      this.#tell({ type: "updated", candle, previous: candle, status: "final", revision: revision + 1 });
-  }
+      changes.push({ type: "updated", candle, previous: candle, status: "final", revision: revision + 1 });
+  };
 
-  /** Whether the answer is about an interval that has begun. If the clock was set back, it may not have. */
-  #isAsked(timestamp: number): boolean {
-    const { from, to, at } = this.#page;
-    return timestamp >= from && timestamp < to && timestamp <= at;
-  }
+  const miss = (entry: CandleEntry) => {
+    const { candle, status, revision } = entry;
+    const { timestamp } = candle;
+    const isNewest = showsNothingAfter(page, timestamp);
+    // What the answer before has lacked along with anchors counts only where nothing newer shows.
+    const missedAt = before.lacking.size === 0 || isNewest ? entry.missedAt : undefined;
+    if (!isAsked(timestamp) || !isWhole) {
+      // One that lacks anchors counts where nothing newer shows: so does the answer of a machine that lags.
+      const isMissed = isSound && isAsked(timestamp) && isNewest;
+      keep(isMissed ? { ...entry, missedAt: entry.missedAt ?? at } : entry);
+    } else if (unplaced !== undefined) keepUnread(entry);
+    else if (missedAt !== undefined && isGone(rules, page, timestamp, missedAt)) {
+      changes.push({ type: "removed", candle, status, revision: revision + 1 });
+    } else {
+      hold = Math.min(hold, timestamp);
+      hasDoubt ||= mayShowSoon(missedAt ?? at, at);
+      keep({ ...entry, missedAt: missedAt ?? at });
+    }
+  };
 
-  #holdAt(timestamp: number): void {
-    this.hold = Math.min(this.hold, timestamp);
-  }
+  /** Keeps a broken row; `start`: of its interval, if it has one. */
+  const keepBroken = (start: number | undefined, row: BrokenRow) => {
+    broken.set(start, row);
+    const known = before.broken.get(start);
+    if (!mayBeReadYet(row) && (known === undefined || mayBeReadYet(known))) dropped.push(start);
+  };
 
-  #doubt(timestamp: number): void {
-    this.#holdAt(timestamp);
-    this.hasDoubt = true;
-  }
+  const doubt = (timestamp: number) => {
+    hold = Math.min(hold, timestamp);
+    hasDoubt = true;
+  };
 
-  #statusNow(timestamp: number): CandleStatus {
-    const { isWhole, settledEnd, finalEnd } = this.#belief;
-    if (!isWhole || timestamp >= this.hold || timestamp >= settledEnd) return "open";
-    return timestamp < finalEnd ? "final" : "closed";
-  }
+  /** A row that cannot be read still proves that there is a candle. */
+  const cannotRead = (start: number, entry: CandleEntry | undefined) => {
+    const row = readAgain(before.broken.get(start), at);
+    keepBroken(start, row);
+    if (mayBeReadYet(row)) doubt(start);
+    if (entry !== undefined) keepUnread(entry);
+  };
 
-  #tell(change: CandleChange): void {
-    if (this.#told === undefined) this.#told = [change];
-    else this.#told.push(change);
-  }
+  /** A broken row that one answer lacks is kept, and gone once another one lacks it. */
+  const missBroken = (start: number, row: BrokenRow) => {
+    const isSought = isWhole && isAsked(start);
+    const missedAt = row.missedAt ?? at;
+    if (isSought && isApart(at, missedAt)) return;
+    keepBroken(start, isSought ? { ...row, missedAt } : row);
+    doubt(start);
+  };
 
-  #keep(entry: CandleEntry): void {
-    if (entry.status !== "final" || this.#rules.frames !== undefined) this.entries.push(entry);
+  const { candles } = page;
+  const { entries: known } = before;
+  const troubled = troubledIntervals(before, page);
+  // A longer interval that is not final keeps its final candles.
+  const keptFrom = rules.frames?.start(finalUntil) ?? finalUntil;
+  let [nextCandle, nextKnown, nextTroubled] = [0, 0, 0];
+  while (nextCandle < candles.length && candles[nextCandle]!.timestamp < finalUntil) nextCandle += 1;
+  for (; nextKnown < known.length && known[nextKnown]!.candle.timestamp < finalUntil; nextKnown += 1)
+    if (known[nextKnown]!.candle.timestamp >= keptFrom) entries.push(known[nextKnown]!);
+  for (;;) {
+    const candle = candles[nextCandle];
+    const other = known[nextKnown];
+    const trouble = troubled[nextTroubled] ?? Infinity;
+    const start = Math.min(candle?.timestamp ?? Infinity, other?.candle.timestamp ?? Infinity, trouble);
+    if (start === Infinity) break;
+    const entry = other?.candle.timestamp === start ? other : undefined;
+    if (entry !== undefined) nextKnown += 1;
+    if (trouble === start) nextTroubled += 1;
+    if (candle?.timestamp === start) {
+      nextCandle += 1;
+      show(candle, entry);
+    } else if (page.broken.includes(start)) cannotRead(start, entry);
+    else if (entry !== undefined) miss(entry);
+    else missBroken(start, before.broken.get(start)!);
   }
+  if (unplaced !== undefined) keepBroken(undefined, unplaced);
+  return { entries, changes, broken, dropped, hold, hasDoubt };
 }
 
 /** The intervals, ascending, of rows that are broken in an answer, or were in the one before. */
 function troubledIntervals({ broken: before, finalUntil }: CandleBook, { broken }: Page): readonly number[] {
   if (before.size === 0 && broken.length === 0) return broken;
-  const all = new Set(broken);
-  for (const start of before.keys()) if (start !== undefined) all.add(start);
+  const all = new Set([...broken, ...[...before.keys()].filter((start) => start !== undefined)]);
   return [...all].filter((start) => start >= finalUntil).sort((a, b) => a - b);
 }

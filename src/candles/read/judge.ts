@@ -1,7 +1,14 @@
 import { APART, isApart, mayShowSoon } from "../../poll/apart.js";
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
-import { ANCHORS, byAnotherClock, type CandleBook, type CandleChange, NONE_LACKING } from "./book.js";
-import { Comparison } from "./comparison.js";
+import {
+  ANCHORS,
+  byAnotherClock,
+  type CandleBook,
+  type CandleChange,
+  NONE_BROKEN,
+  NONE_LACKING,
+} from "./book.js";
+import { compare } from "./comparison.js";
 import { type BrokenRow, firstRowOf, isGone, mayBeReadYet, readAgain } from "./evidence.js";
 import type { Page } from "./page.js";
 
@@ -29,7 +36,7 @@ export interface Judgement {
  * What an answer makes of a book.
  *
  * A candle is open at first. It closes with the first whole answer that was made `settle` after its interval, and is final with the
- * first one that finds it outside the revision window (`Comparison.#statusNow`). A status never goes back.
+ * first one that finds it outside the revision window (`statusNow` of `compare`). A status never goes back.
  *
  * An answer is sound if its time is certain, its range begins where the book is final or before, its last page was read, and it
  * has no row without an interval that may become readable. A sound answer is whole if it shows every anchor that is not gone:
@@ -63,16 +70,14 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
   const isConfirmed = confirmedUntil >= silenceEnd;
   const reach = isConfirmed ? toldUntil(rules, book, page) : confirmedUntil;
 
-  const comparison = new Comparison(rules, book, page, {
+  const comparison = compare(rules, book, page, {
     isWhole,
     isSound,
-    // A row without an interval may be that of any candle.
-    isAbsenceKnown: unplaced === undefined,
+    unplaced,
     settledEnd,
     finalEnd: Math.min(windowFrom, reach),
   });
-  if (unplaced !== undefined) comparison.keepBroken(undefined, unplaced);
-  const { changes, broken, dropped, hold, hasDoubt } = comparison;
+  const { broken, dropped, hold, hasDoubt } = comparison;
 
   let { finalUntil, coveredEarlier, coveredFrom, coveredUntil, anchors, silence } = book;
   const isSilentThroughout = silenceEnd >= to;
@@ -117,7 +122,7 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
             : "rows";
   return {
     book: {
-      // An array that has grown has room for seventeen, and each series keeps one.
+      // Arrays that have grown have room for seventeen, and each series keeps these.
       entries: comparison.entries.slice(),
       anchors,
       lacking: page.isInDoubt ? book.lacking : lacking,
@@ -130,7 +135,7 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
       observedAt: Math.max(at, book.observedAt),
       epoch: book.epoch ?? page.epoch,
     },
-    changes,
+    changes: comparison.changes.slice(),
     doubt,
     dropped,
   };
@@ -220,7 +225,7 @@ function notFinal(
   broken: ReadonlyMap<number | undefined, BrokenRow>,
   finalUntil: number,
 ): ReadonlyMap<number | undefined, BrokenRow> {
-  if (broken.size === 0) return broken;
+  if (broken.size === 0) return NONE_BROKEN;
   return new Map([...broken].filter(([start]) => start === undefined || start >= finalUntil));
 }
 
