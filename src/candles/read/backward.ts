@@ -14,9 +14,9 @@ import {
   coveredBy,
   limitOf,
   type Stride,
+  shorterStride,
   startOfRange,
   strideAfter,
-  strideOver,
   strideToFind,
 } from "./stride.js";
 
@@ -94,7 +94,7 @@ export async function readBackward(
     page = kept ?? (await pages.read(asked, options));
     if (page === undefined || page.to < to) {
       if (page?.candles.length) walk.told = [...(walk.told ?? []), page];
-      walk.stride = strideAfter(coveredBy(walk.stride, intervals, asked), undefined);
+      walk.stride = shorterStride(walk.stride, intervals, asked);
       continue;
     }
     const { from } = page;
@@ -152,7 +152,7 @@ export async function readBackward(
       // The row that it should have shown is gone, and what was told up to there may be, too.
       if (from === lastOf(walk)) walk.told = [];
       await pages.beginning.learnCreation(page.at, options);
-      walk.stride = strideOver(stride, from);
+      walk.stride = { ...strideAfter(stride, page), silentTo: from };
     } else if (silentAt !== undefined && isApart(page.at, silentAt)) {
       parts.unshift({ from, to, candles: [], ...common });
       return parts;

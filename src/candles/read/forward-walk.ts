@@ -14,8 +14,8 @@ import {
   isSilent,
   limitOf,
   type Stride,
+  shorterStride,
   strideAfter,
-  strideOver,
 } from "./stride.js";
 
 /** How far a series has been read. */
@@ -67,9 +67,9 @@ export class ForwardWalk {
       const page = await this.#pages.read(part, options);
       if (page === undefined || page.from > from) {
         if (page !== undefined) this.#keep(page);
-        this.#stride = strideAfter(coveredBy(this.#stride, intervals, { from, to }), undefined);
+        this.#stride = shorterStride(this.#stride, intervals, { from, to });
       } else if (!isConfirming && isSilent(page) && page.to < end) {
-        this.#stride = strideOver(this.#stride, page.to);
+        this.#stride = { ...strideAfter(this.#stride, page), silentTo: page.to };
       } else {
         this.#failure = page.to < end ? page.failure : undefined;
         return page;

@@ -28,28 +28,26 @@ export interface Stride {
 /** One page, however many candles there are. */
 export const FIRST_STRIDE: Stride = { length: FULL_PAGE };
 
-/** The stride after an answer; `undefined`: one that held too many candles. */
-export function strideAfter(stride: Stride, page: Page | undefined): Stride {
-  const { length, silentTo } = stride;
-  if (page === undefined)
-    return { length: Math.max(FULL_PAGE, Math.floor(length / GROWTH)), silentTo, left: GROWTH };
+/** The stride after an answer. */
+export function strideAfter({ length, left }: Stride, page: Page): Stride {
   const found = inRange(page);
   const fitting = Math.floor((length * AIMED_CANDLES) / Math.max(1, found));
-  const longest = longestAfter(stride, found > 0 ? SPARSE_GROWTH : GROWTH);
-  return { length: Math.max(FULL_PAGE, Math.min(fitting, longest)), left: leftAfter(stride) };
+  const growth = left !== undefined ? 1 : found > 0 ? SPARSE_GROWTH : GROWTH;
+  return {
+    length: Math.max(FULL_PAGE, Math.min(fitting, length * growth)),
+    left: left !== undefined && left > 1 ? left - 1 : undefined,
+  };
+}
+
+/** The stride for a range that holds too many candles. */
+export function shorterStride(stride: Stride, intervals: Intervals, range: Span): Stride {
+  const { length, silentTo } = coveredBy(stride, intervals, range);
+  return { length: Math.max(FULL_PAGE, Math.floor(length / GROWTH)), silentTo, left: GROWTH };
 }
 
 /** As far as a range has gone, where its answer is about a part of it. */
 export function coveredBy(stride: Stride, intervals: Intervals, { from, to }: Span): Stride {
   return { ...stride, length: Math.min(stride.length, intervals.count(from, to)) };
-}
-
-function longestAfter({ length, left }: Stride, growth: number): number {
-  return length * (left === undefined ? growth : 1);
-}
-
-function leftAfter({ left = 0 }: Stride): number | undefined {
-  return left > 1 ? left - 1 : undefined;
 }
 
 /** How many candles an answer shows, besides known ones from before its range. */
@@ -62,11 +60,6 @@ export function strideToFind(stride: Stride, page: Page, missing: number): Strid
   const { length, left } = strideAfter(stride, page);
   const needed = Math.ceil((SPARE * stride.length * missing) / Math.max(1, inRange(page)));
   return { length: Math.max(SMALL_PAGE, Math.min(needed, length)), left };
-}
-
-/** The stride after an answer that has shown nothing up to there. */
-export function strideOver(stride: Stride, silentTo: number): Stride {
-  return { length: Math.max(FULL_PAGE, longestAfter(stride, GROWTH)), silentTo, left: leftAfter(stride) };
 }
 
 /** Whether an answer shows nothing before the end of its range, and nothing says that it should. */

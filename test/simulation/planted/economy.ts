@@ -56,8 +56,8 @@ export const ECONOMY_FAULTS: readonly PlantedFault[] = [
   {
     name: "reads slices that are a tenth of a page",
     file: "candles/read/stride.ts",
-    find: "return { length: Math.max(FULL_PAGE, Math.min(fitting, longest)), left: leftAfter(stride) };",
-    replace: "return { length: Math.floor(Math.max(FULL_PAGE, Math.min(fitting, longest)) / 10) };",
+    find: "length: Math.max(FULL_PAGE, Math.min(fitting, length * growth)),",
+    replace: "length: Math.floor(Math.max(FULL_PAGE, Math.min(fitting, length * growth)) / 10),",
     seeds: [75],
   },
   {
