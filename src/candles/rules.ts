@@ -21,7 +21,7 @@ export function windowStart(rules: CandleRules, instant: number): number {
   const unsettled = frames.start(instant - settle);
   // A longer interval may not fit one page.
   const earliest = intervals.shift(intervals.start(instant), -MOST_WINDOW);
-  return Math.min(Math.max(Math.min(window, unsettled), earliest), settledUntil(rules, instant));
+  return Math.max(Math.min(window, unsettled), earliest);
 }
 
 /** The end of the intervals that an answer made at `instant` can close: they have been over for `settle` ms. */
