@@ -23,6 +23,8 @@ export function finalStep(intervals: Intervals, { from, to, candles, unreadable 
 }
 
 interface Shown extends CandleEntry {
+  /** Whether the service has shown it; else it fills a gap. */
+  readonly isReal: boolean;
   /** Whether its interval has been covered; what is covered later does not always begin as early. */
   readonly isKnown: boolean;
 }
@@ -35,8 +37,6 @@ interface Shown extends CandleEntry {
  */
 export class GapFiller {
   readonly #intervals: Intervals;
-  /** Real candles that may still change. */
-  readonly #real = new Map<number, CandleChange>();
   /** What was last given out of each interval that may still change. */
   readonly #shown = new Map<number, Shown>();
   /** The first interval of which anything was ever given. */
@@ -60,9 +60,8 @@ export class GapFiller {
    * runs by the right clock, are not given again unless they change; the others were of a time that had not come.
    */
   setBack(next: number, running: number, isSet: boolean): void {
-    for (const timestamp of this.#shown.keys()) {
-      if (timestamp >= running && !this.#real.has(timestamp)) this.#shown.delete(timestamp);
-    }
+    for (const [timestamp, { isReal }] of this.#shown)
+      if (timestamp >= running && !isReal) this.#shown.delete(timestamp);
     if (next >= this.#next || (!isSet && next >= this.#first)) return;
     this.#given = { until: Math.min(this.#next, running), close: this.#close };
     this.#next = next;
@@ -70,57 +69,53 @@ export class GapFiller {
 
   /** Gives what a step changes, gaps filled, ascending; must be read to its end before the next step. */
   *fill(step: FillStep): Generator<CandleChange> {
-    let last = -Infinity;
-    let first = Infinity;
-    for (const change of step.changes) {
-      const { timestamp } = change.candle;
-      // What is final stays so, whatever a book says that has begun anew.
-      if (timestamp < this.#next) continue;
-      if (change.type === "removed") this.#real.delete(timestamp);
-      else this.#real.set(timestamp, change);
-      first = Math.min(first, timestamp);
-    }
-    for (const timestamp of this.#real.keys()) last = Math.max(last, timestamp);
+    // What is final stays so, whatever a book says that has begun anew.
+    const changes = step.changes.filter(({ candle }) => candle.timestamp >= this.#next);
+    const changed = new Map(changes.map((change) => [change.candle.timestamp, change]));
+    const [first = Infinity] = changed.keys();
+    let last = changes.at(-1)?.candle.timestamp ?? -Infinity;
     for (const timestamp of this.#shown.keys()) last = Math.max(last, timestamp);
 
     const isStarted = this.#close !== undefined || this.#shown.size > 0;
     let close = this.#close;
     let timestamp = isStarted ? this.#next : Math.max(this.#next, first);
     while (timestamp < (step.covered.at(-1)?.to ?? -Infinity) || timestamp <= last) {
-      const wanted = this.#wanted(timestamp, close, step);
+      const wanted = this.#wanted(timestamp, changed.get(timestamp), close, step);
       if (!this.#wasGiven(timestamp, wanted)) yield* this.#turn(timestamp, wanted);
       close = wanted?.candle.close ?? close;
-      const isFinal = timestamp < step.finalUntil;
-      timestamp = this.#intervals.end(timestamp);
-      if (isFinal) {
-        this.#real.delete(this.#intervals.shift(timestamp, -1));
-        this.#shown.delete(this.#intervals.shift(timestamp, -1));
-        this.#next = timestamp;
+      if (timestamp < step.finalUntil) {
+        this.#shown.delete(timestamp);
+        this.#next = this.#intervals.end(timestamp);
         this.#close = close;
       }
+      timestamp = this.#intervals.end(timestamp);
     }
     this.#next = Math.max(this.#next, step.finalUntil);
   }
 
-  #wanted(timestamp: number, close: number | undefined, step: FillStep): Shown | undefined {
+  #wanted(
+    timestamp: number,
+    change: CandleChange | undefined,
+    close: number | undefined,
+    step: FillStep,
+  ): Shown | undefined {
     const before = this.#shown.get(timestamp);
     const isCovered = step.covered.some(({ from, to }) => timestamp >= from && timestamp < to);
     const isKnown = before?.isKnown || isCovered;
-    const real = this.#real.get(timestamp);
-    if (real !== undefined) {
-      const { candle, status, revision } = real;
-      return { candle, status, revision, isKnown };
+    if (change === undefined ? before?.isReal : change.type !== "removed") {
+      const { candle, status, revision } = change ?? before!;
+      return { candle, status, revision, isReal: true, isKnown };
     }
     if (close === undefined || !isKnown) return undefined;
     const status = timestamp < step.finalUntil ? "final" : "closed";
     const candle = { timestamp, open: close, high: close, low: close, close, volume: 0, swaps: 0 };
-    return { candle: Object.freeze(candle), status, revision: 0, isKnown };
+    return { candle: Object.freeze(candle), status, revision: 0, isReal: false, isKnown };
   }
 
   /** Whether this flat candle was given before the clock was set back, and nothing has come in its place. */
   #wasGiven(timestamp: number, wanted: Shown | undefined): boolean {
     const { until, close } = this.#given;
-    if (timestamp >= until || this.#shown.has(timestamp) || this.#real.has(timestamp)) return false;
+    if (timestamp >= until || this.#shown.has(timestamp) || wanted?.isReal) return false;
     return wanted?.candle.close === close;
   }
 

@@ -123,10 +123,10 @@ export const CONVERGENCE_FAULTS: readonly PlantedFault[] = [
   {
     name: "closes candles at their open where gaps are filled",
     file: "candles/view/gap-filler.ts",
-    find: "return { candle, status, revision, isKnown };",
+    find: "return { candle, status, revision, isReal: true, isKnown };",
     replace:
       'const isEarly = status === "closed" && candle.close !== candle.open;\n' +
-      "      return { candle: isEarly ? Object.freeze({ ...candle, close: candle.open }) : candle, status, revision, isKnown };",
+      "      return { candle: isEarly ? Object.freeze({ ...candle, close: candle.open }) : candle, status, revision, isReal: true, isKnown };",
     seeds: [3, 1],
   },
 ];
