@@ -1,4 +1,4 @@
-import { concat, defer, EMPTY, finalize, from, map, type Observable, of, tap } from "rxjs";
+import { defer, EMPTY, finalize, from, type Observable } from "rxjs";
 import { type ClientCore, serviceNow } from "../../client/core.js";
 import { safeSendTimeFor } from "../../client/service-clock.js";
 import { sleepUntil } from "../../client/timers.js";
@@ -77,28 +77,33 @@ export class HistoryReading {
 
   /** The history in steps; once all of it has been delivered, tells how far back that reaches. */
   steps(): Observable<ViewStep> {
+    if (!this.isNeeded)
+      return defer(() => {
+        this.#deliver(this.#until);
+        return EMPTY;
+      });
+    return defer(() => {
+      const abort = new AbortController();
+      return from(this.#steps(abort.signal)).pipe(finalize(() => abort.abort()));
+    });
+  }
+
+  async *#steps(signal: AbortSignal): AsyncGenerator<ViewStep> {
     const { intervals } = this.#watch.rules;
     let coveredFrom = Number.isFinite(this.start) ? this.start : this.#until;
-    const learnCoverage = (part: FinalPart) => {
+    for await (const part of this.#parts(signal)) {
       coveredFrom = Math.min(coveredFrom, part.from);
       for (const broken of part.unreadable) coveredFrom = Math.max(coveredFrom, intervals.end(broken));
-    };
-    const delivered = defer(() => {
-      const until = this.#until;
-      this.#progress?.next({ delivered: { from: Math.min(coveredFrom, until), until }, failures: 0 });
-      return EMPTY;
-    });
-    if (!this.isNeeded) return delivered;
-    const steps = defer(() => {
-      const abort = new AbortController();
-      const parts = from(this.#parts(abort.signal)).pipe(
-        tap(learnCoverage),
-        map((part): ViewStep => ({ type: "history", part })),
-      );
-      const handOver = defer(() => of<ViewStep>({ type: "history-end", received: serviceNow(this.#core) }));
-      return concat(parts, handOver).pipe(finalize(() => abort.abort()));
-    });
-    return concat(steps, delivered);
+      yield { type: "history", part };
+    }
+    yield { type: "history-end", received: serviceNow(this.#core) };
+    this.#deliver(coveredFrom);
+  }
+
+  /** Tells how far back all of the history reaches that has been delivered. */
+  #deliver(coveredFrom: number): void {
+    const until = this.#until;
+    this.#progress?.next({ delivered: { from: Math.min(coveredFrom, until), until }, failures: 0 });
   }
 
   /** Reads until the book begins, on from where it stopped after every failure that passes. */
