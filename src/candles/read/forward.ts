@@ -8,7 +8,7 @@ import { EARLIEST } from "./beginning.js";
 import { ANCHORS, type CandleBook, emptyBook, isFinal } from "./book.js";
 import { ForwardWalk } from "./forward-walk.js";
 import { pauseFor } from "./judge.js";
-import type { Page } from "./page.js";
+import { lackingIn, type Page } from "./page.js";
 import type { ReadOptions, SeriesPages } from "./pages.js";
 
 /** A part of a series that is final: all candles of `[from, to)`, save those whose rows could not be read. */
@@ -99,10 +99,8 @@ function heldTo(known: readonly number[], book: CandleBook, page: Page): [Candle
   const { anchors } = book;
   const own = known.filter((start) => start >= page.from && start < page.to && !anchors.includes(start));
   if (own.length === 0) return [book, page];
-  const shown = new Set([...page.candles.map(({ timestamp }) => timestamp), ...page.broken]);
-  const lacking = own.filter((start) => !page.hasUnplaced && !shown.has(start));
   return [
     { ...book, anchors: [...anchors, ...own].sort((a, b) => a - b) },
-    { ...page, lacking: new Set([...page.lacking, ...lacking]) },
+    { ...page, lacking: new Set([...page.lacking, ...lackingIn(own, page)]) },
   ];
 }

@@ -49,7 +49,7 @@ export interface Served extends Paged {
 interface Question {
   readonly range: Span;
   readonly anchors: readonly number[];
-  readonly told: Span | undefined;
+  readonly told?: Span | undefined;
 }
 
 /** What the pages of an answer tell together. */
@@ -64,13 +64,10 @@ export function readOf(
   const broken = new Set(refused.flatMap(({ key }) => key ?? []));
   const hasUnplaced = refused.some(({ key }) => key === undefined);
   if (broken.size > 0) for (const { timestamp } of candles) broken.delete(timestamp);
-  const isThere = (timestamp: number) =>
-    broken.has(timestamp) || candles.some((candle) => candle.timestamp === timestamp);
   return {
     ...told,
     candles: candles.filter(({ timestamp }) => timestamp < told.to),
-    // A row without a place may be that of any of them.
-    lacking: new Set(anchors.filter((timestamp) => !hasUnplaced && !isThere(timestamp))),
+    lacking: new Set(lackingIn(anchors, { candles, broken: [...broken], hasUnplaced })),
     broken: [...broken].filter((key) => isIn(key, told)).sort((a, b) => a - b),
     hasUnplaced,
     isAscending: candles.length > 1 && isOrdered(rows, 1),
@@ -78,6 +75,15 @@ export function readOf(
     refusal: refused.find(({ key }) => key === undefined || isIn(key, range))?.error,
     isEmpty: rows.length === 0 && refused.length === 0,
   };
+}
+
+/** Which known candles an answer does not show. A row without a place may be that of any of them. */
+export function lackingIn(
+  known: readonly number[],
+  { candles, broken, hasUnplaced }: Pick<Page, "candles" | "broken" | "hasUnplaced">,
+): readonly number[] {
+  const shown = new Set([...candles.map(({ timestamp }) => timestamp), ...broken]);
+  return hasUnplaced ? [] : known.filter((timestamp) => !shown.has(timestamp));
 }
 
 /** Whether rows ascend, or descend with -1. */
