@@ -131,9 +131,8 @@ export class SeriesPages {
     /** Where the request ends that is under way. Of two that are sent to learn the time the first may be the one that is answered. */
     let asking = wanted.to;
     const end = () => intervals.shift(Math.max(asking, anchors.at(-1) ?? asking), 1);
-    let to = wanted.to;
     const served: Served[] = [];
-    let count = 0;
+    const range = () => ({ from, to: served.at(-1)?.to ?? wanted.to });
     let first: Pick<Page, "at" | "epoch"> | undefined;
     let isInDoubt = false;
     let cursorError: ContractError | undefined;
@@ -141,11 +140,10 @@ export class SeriesPages {
     let told: Span | undefined;
     const toldBy = (pages: readonly Served[]) => {
       if (mostCandles === undefined) return undefined;
-      const range = { from, to };
-      const part = toldOf(intervals, range, pages, served.at(-1));
+      const part = toldOf(intervals, range(), pages, served.at(-1));
       // All of the range is no part of it while known candles beside it are still to come.
-      const isAll = part !== undefined && part.from <= from && part.to >= to;
-      return isAll && readOf(served, { anchors, range, told: part }).lacking.size > 0 ? undefined : part;
+      const isAll = part !== undefined && part.from <= from && part.to >= range().to;
+      return isAll && readOf(served, { anchors, range: part }).lacking.size > 0 ? undefined : part;
     };
     const walk = walkOf(this.#core.send, {
       route: (cursor, now) => {
@@ -158,8 +156,8 @@ export class SeriesPages {
       priority,
       signal,
       parse: (text, quote) => {
-        const range = { from: start, to: end() };
-        const { page, refused, facts } = readPage(text, quote, this.#series, intervals, range);
+        const asked = { from: start, to: end() };
+        const { page, refused, facts } = readPage(text, quote, this.#series, intervals, asked);
         const broken = refused.map(({ key, error }) => ({ key: key && intervals.start(key), error }));
         return { candles: page.result, broken, to: asking, facts };
       },
@@ -172,18 +170,17 @@ export class SeriesPages {
         if (isDoubtful) told = toldBy([...served, value]);
         if (told !== undefined) break;
         first ??= { at: observedAt, epoch };
-        ({ to } = value);
         isInDoubt ||= isDoubtful;
         served.push(value);
-        count += value.candles.length;
         if (value.facts.rows > 0) this.beginning.noteAnswer(start, observedAt);
         if (isShown(served, { from: start, to: end() })) break;
+        const count = served.reduce((sum, { candles }) => sum + candles.length, 0);
         if (value.facts.cursor === undefined || count < (mostCandles ?? Infinity)) continue;
         told = toldBy(served);
         if (told !== undefined) break;
         // Another page may show on which side of the range they lie, unless that is the far one.
         const { first: earliest, last: latest } = value.facts;
-        if (served.length > 1 || latest < (earliest + to) / 2) return undefined;
+        if (served.length > 1 || latest < (earliest + value.to) / 2) return undefined;
       }
     } catch (error) {
       if (first === undefined || !(error instanceof PairstreamError)) throw error;
@@ -194,7 +191,7 @@ export class SeriesPages {
         if (told === undefined) throw error;
       }
     }
-    const read = readOf(served, { anchors, range: { from, to }, told });
+    const read = readOf(served, { anchors, range: range(), told });
     if (read.isEmpty && (wanted.shown ?? anchors[0]) !== undefined) {
       this.beginning.noteHidden(start, first!.at);
       // What has shown before shows from a later start on.
