@@ -63,10 +63,9 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "counts what nobody asked for as absent",
     file: "candles/live/poll-candles.ts",
-    find: `const asked =
-      this.#book === undefined
-        ? await this.#pages.ask(wanted, options)
-        : await this.#walk.next(book, wanted, options);`,
+    find: `const asked = isFirst
+      ? await this.#pages.ask(wanted, options)
+      : await this.#walk.next(known, wanted, options);`,
     replace:
       "const running = this.#rules.intervals.start(serviceNow(this.#core));\n" +
       'const asksLess = options.priority !== "close" && running > wanted.from && running < wanted.to;\n' +

@@ -78,28 +78,20 @@ class LiveCandles {
   /** Asks once, from where nothing is final, and takes the answer in. */
   async ask(options: AskOptions): Promise<Step<CandleState>> {
     if (this.#recorder !== undefined) await this.#recorder.begin(serviceNow(this.#core));
-    let book = this.#book ?? emptyBook(this.#beginning());
-    const wanted = this.#wanted(book, options);
-    const asked =
-      this.#book === undefined
-        ? await this.#pages.ask(wanted, options)
-        : await this.#walk.next(book, wanted, options);
+    const isFirst = this.#book === undefined;
+    const known = this.#book ?? emptyBook(this.#beginning());
+    const wanted = this.#wanted(known, options);
+    const asked = isFirst
+      ? await this.#pages.ask(wanted, options)
+      : await this.#walk.next(known, wanted, options);
     // An answer of which nothing can be read is none, and where a series begins nothing else is known of it.
-    if (this.#book === undefined && isUnreadable(asked)) throw asked.refusal;
-    const { at } = asked;
+    if (isFirst && isUnreadable(asked)) throw asked.refusal;
+    const { at, epoch, to } = asked;
     // By the time that it tells, the range should have been another one.
-    const isShort = asked.epoch !== book.epoch && asked.to <= this.#rules.intervals.start(at);
-    const missesPresent = isShort && asked.to >= wanted.to;
-    if (this.#book === undefined) {
-      const from = Math.min(this.#beginning(), this.#windowStart(at));
-      if (missesPresent || asked.from > from) {
-        // Another machine may be behind that by which it was asked for.
-        if (!asked.isInDoubt) this.#begin = { from, epoch: asked.epoch };
-        return { again: 0, observedAt: at };
-      }
-      book = emptyBook(from);
-    }
-    const page = this.#book === undefined ? await this.#anchored(wanted, asked, options) : asked;
+    const missesPresent = epoch !== known.epoch && to >= wanted.to && to <= this.#rules.intervals.start(at);
+    const book = isFirst ? this.#opened(asked, missesPresent) : known;
+    if (book === undefined) return { again: 0, observedAt: at };
+    const page = isFirst ? await this.#anchored(wanted, asked, options) : asked;
     const isPassed = ({ timestamp }: Candle) => timestamp < page.from && !wanted.anchors.includes(timestamp);
     this.#costly = page.candles.filter(isPassed).at(-MOST_PASSED - 1)?.timestamp ?? this.#costly;
     const before = this.#hasShown ? book : withoutSilence(book, page);
@@ -113,6 +105,15 @@ class LiveCandles {
     const step = this.#take(book, { ...judgement, doubt }, page, options);
     const isCut = isPart && page.failure !== undefined;
     return before.finalUntil < page.from || isCut ? { ...step, isMore: true } : step;
+  }
+
+  /** The book that a first answer begins; `undefined` where its range should have been another one. */
+  #opened({ from: asked, at, isInDoubt, epoch }: Page, missesPresent: boolean): CandleBook | undefined {
+    const from = Math.min(this.#beginning(), this.#windowStart(at));
+    if (!missesPresent && asked <= from) return emptyBook(from);
+    // Another machine may be behind that by which it was asked for.
+    if (!isInDoubt) this.#begin = { from, epoch };
+    return undefined;
   }
 
   /** Where to begin. What has happened since the series was first asked for is told even if no answer has come until now. */
