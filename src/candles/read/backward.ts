@@ -6,6 +6,7 @@ import { ASKS, judged, type Losses, notWhole, pauseAfterStale, tellLosses } from
 import { EARLIEST } from "./beginning.js";
 import { type CandleBook, emptyBook } from "./book.js";
 import { type Counted, stillWanted } from "./counted.js";
+import { firstRowOf } from "./evidence.js";
 import type { FinalPart, ForwardOptions } from "./forward.js";
 import { pauseFor } from "./judge.js";
 import type { Page } from "./page.js";
@@ -109,7 +110,7 @@ export async function readBackward(
     }
     // What lies before the first row is read with the next range.
     const inRange = page.candles.filter(({ timestamp }) => timestamp >= from);
-    const start = Math.min(inRange[0]?.timestamp ?? to, page.broken[0] ?? to);
+    const start = firstRowOf({ candles: inRange, broken: page.broken, to });
     const isSilent = start === to;
     // An answer that is cut there lacks the first candle of the part after it, too.
     // What follows the last row that was told counts once an answer has begun with that.

@@ -3,7 +3,7 @@ import { isApart, mayShowSoon } from "../../poll/apart.js";
 import type { CandleStatus } from "../event.js";
 import type { CandleRules } from "../rules.js";
 import { type CandleBook, type CandleChange, type CandleEntry, changeOf } from "./book.js";
-import { type BrokenRow, isGone, mayBeReadYet, readAgain, showsNothingAfter } from "./evidence.js";
+import { type BrokenRow, isGone, lastRowOf, mayBeReadYet, readAgain } from "./evidence.js";
 import type { Page } from "./page.js";
 
 /** How far an answer is believed. */
@@ -75,7 +75,7 @@ export function compare(rules: CandleRules, before: CandleBook, page: Page, beli
   const miss = (entry: CandleEntry) => {
     const { candle, status, revision } = entry;
     const { timestamp } = candle;
-    const isNewest = showsNothingAfter(page, timestamp);
+    const isNewest = timestamp > lastRowOf(page);
     // What the answer before has lacked along with anchors counts only where nothing newer shows.
     const missedAt = before.lacking.size === 0 || isNewest ? entry.missedAt : undefined;
     if (!isAsked(timestamp) || !isWhole) {

@@ -6,7 +6,7 @@ import type { Page } from "./page.js";
 const BROKEN_READS = 3;
 
 /** Where the silence ends that an answer begins with, if it does: at its first row, or its end. */
-export function firstRowOf({ candles, broken, to }: Page): number {
+export function firstRowOf({ candles, broken, to }: Pick<Page, "candles" | "broken" | "to">): number {
   return Math.min(candles[0]?.timestamp ?? to, broken[0] ?? to);
 }
 
@@ -18,13 +18,13 @@ export function firstRowOf({ candles, broken, to }: Page): number {
 export function isGone({ intervals }: CandleRules, page: Page, timestamp: number, missedAt: number): boolean {
   const { at, to } = page;
   const lag = Math.max(LONGEST_LAG, intervals.end(timestamp) - timestamp - APART);
-  const mayLag = to > at - lag && showsNothingAfter(page, timestamp);
+  const mayLag = to > at - lag && timestamp > lastRowOf(page);
   return isApart(at, missedAt, mayLag ? lag : APART);
 }
 
-/** Whether an answer shows no row after an interval. */
-export function showsNothingAfter({ candles, broken }: Page, timestamp: number): boolean {
-  return timestamp > Math.max(candles.at(-1)?.timestamp ?? 0, broken.at(-1) ?? 0);
+/** The last row of an answer; 0 where there is none. */
+export function lastRowOf({ candles, broken }: Page): number {
+  return Math.max(candles.at(-1)?.timestamp ?? 0, broken.at(-1) ?? 0);
 }
 
 /** A row that breaks the contract. */

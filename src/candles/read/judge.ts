@@ -9,7 +9,7 @@ import {
   NONE_LACKING,
 } from "./book.js";
 import { compare } from "./comparison.js";
-import { type BrokenRow, firstRowOf, isGone, mayBeReadYet, readAgain } from "./evidence.js";
+import { type BrokenRow, firstRowOf, isGone, lastRowOf, mayBeReadYet, readAgain } from "./evidence.js";
 import type { Page } from "./page.js";
 
 /**
@@ -108,18 +108,9 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
     : [confirmedUntil, windowFrom];
   const isHeldBack = isWhole && !isConfirmed && rules.intervals.count(reached, due) > 1;
   const isLag = isSound && !isWhole && !mayShowSoon(Math.max(...lacking.values()), at);
-  const doubt =
-    page.isInDoubt || !isJoined
-      ? "time"
-      : hasDoubt
-        ? "rows"
-        : isWhole
-          ? isHeldBack
-            ? "silence"
-            : undefined
-          : isLag
-            ? "anchors"
-            : "rows";
+  const mayHideRows = hasDoubt || !(isWhole || isLag);
+  const ofRows = mayHideRows ? "rows" : isLag ? "anchors" : isHeldBack ? "silence" : undefined;
+  const doubt = page.isInDoubt || !isJoined ? "time" : ofRows;
   return {
     book: {
       // Arrays that have grown have room for seventeen, and each series keeps these.
@@ -160,8 +151,6 @@ function anchorsLacking(
   return new Map(own.map((anchor) => [anchor, before.get(anchor) ?? at]));
 }
 
-const NONE_GONE: ReadonlySet<number> = new Set();
-
 /** Those that are gone: two answers have lacked them, and this one shows another anchor. */
 function anchorsGone(
   rules: CandleRules,
@@ -169,10 +158,9 @@ function anchorsGone(
   page: Page,
   lacking: ReadonlyMap<number, number>,
 ): ReadonlySet<number> {
-  if (lacking.size === 0 || lacking.size === anchors.length) return NONE_GONE;
-  const gone = new Set<number>();
-  for (const [anchor, missedAt] of lacking) if (isGone(rules, page, anchor, missedAt)) gone.add(anchor);
-  return gone;
+  if (lacking.size === anchors.length) return new Set();
+  const gone = [...lacking].filter(([anchor, missedAt]) => isGone(rules, page, anchor, missedAt));
+  return new Set(gone.map(([anchor]) => anchor));
 }
 
 function anchorsAfter(
@@ -182,17 +170,14 @@ function anchorsAfter(
   finalUntil: number,
 ): readonly number[] {
   const newest = anchors.at(-1) ?? 0;
-  const finals: number[] = [];
-  for (let index = candles.length - 1; index >= 0 && finals.length < ANCHORS; index -= 1) {
-    const { timestamp } = candles[index]!;
-    if (timestamp <= newest) break;
-    // Its interval was final without it: it was never told, and no answer has to show it.
-    const wasSilent = timestamp >= coveredFrom && timestamp < before;
-    if (timestamp < finalUntil && !wasSilent) finals.unshift(timestamp);
-  }
-  if (finals.length === 0 && gone.size === 0) return anchors;
-  const kept = gone.size === 0 ? anchors : anchors.filter((anchor) => !gone.has(anchor));
-  return kept.concat(finals).slice(-ANCHORS);
+  // What was final without it was never told, and no answer has to show it.
+  const wasSilent = (timestamp: number) => timestamp >= coveredFrom && timestamp < before;
+  const finals = candles
+    .filter(({ timestamp: at }) => at > newest && at < finalUntil && !wasSilent(at))
+    .slice(-ANCHORS)
+    .map(({ timestamp }) => timestamp);
+  if (finals.length + gone.size === 0) return anchors;
+  return [...anchors.filter((anchor) => !gone.has(anchor)), ...finals].slice(-ANCHORS);
 }
 
 /**
@@ -210,12 +195,9 @@ function silenceEndOf({ finalUntil }: CandleBook, page: Page): number {
  * that it cuts: the silence after its last row is one only once another answer begins with it. One that shows the newest known
  * candle there, or after it, was not cut.
  */
-function toldUntil(
-  { intervals }: CandleRules,
-  { anchors, finalUntil }: CandleBook,
-  { isAscending, candles, broken, to }: Page,
-): number {
-  const last = Math.max(candles.at(-1)?.timestamp ?? 0, broken.at(-1) ?? 0);
+function toldUntil({ intervals }: CandleRules, { anchors, finalUntil }: CandleBook, page: Page): number {
+  const { isAscending, to } = page;
+  const last = lastRowOf(page);
   const isKnown = last < finalUntil || last <= (anchors.at(-1) ?? -Infinity);
   return isAscending !== true || isKnown ? to : Math.min(to, intervals.end(last));
 }
