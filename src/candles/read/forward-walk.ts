@@ -1,5 +1,4 @@
 import type { PairstreamError } from "../../errors.js";
-import type { Intervals } from "../../timeframe.js";
 import { type CandleRules, windowStart } from "../rules.js";
 import { EARLIEST } from "./beginning.js";
 import type { CandleBook } from "./book.js";
@@ -27,7 +26,6 @@ export class ForwardWalk {
   book?: CandleBook;
   readonly #pages: SeriesPages;
   readonly #rules: CandleRules;
-  readonly #intervals: Intervals;
   #stride: Stride = FIRST_STRIDE;
   /** What pages have told for good of the ends of ranges, the nearest one last: they are read up to the first row of that. */
   readonly #ends: Page[] = [];
@@ -39,7 +37,6 @@ export class ForwardWalk {
   constructor(pages: SeriesPages, rules: CandleRules) {
     this.#pages = pages;
     this.#rules = rules;
-    this.#intervals = rules.intervals;
   }
 
   /** The next answer about what is wanted, all of it or its beginning. Rejects with what has cut the last one short. */
@@ -56,7 +53,7 @@ export class ForwardWalk {
     if (!isConfirming) this.#waiting = undefined;
     const kept = waiting ?? this.#endAt(place, end);
     if (kept !== undefined) return kept;
-    const intervals = this.#intervals;
+    const intervals = this.#rules.intervals;
     for (;;) {
       const known = Math.min(end, intervals.end(this.#ends.at(-1)?.from ?? end));
       const to = isConfirming
@@ -82,7 +79,7 @@ export class ForwardWalk {
   note(page: Page, doubt: Doubt | undefined): void {
     if (doubt === "silence") this.#waiting ??= page;
     else if (doubt === undefined && this.#waiting === undefined)
-      this.#stride = strideAfter(coveredBy(this.#stride, this.#intervals, page), page);
+      this.#stride = strideAfter(coveredBy(this.#stride, this.#rules.intervals, page), page);
   }
 
   /** Keeps what a page has told of the end of a range for good: what may still change is asked anew. */
@@ -99,7 +96,7 @@ export class ForwardWalk {
       const page = this.#ends.at(-1)!;
       if (page.from >= finalUntil && page.to <= until) return undefined;
       this.#ends.pop();
-      const follows = page.from === anchors.at(-1) && this.#intervals.end(page.from) === finalUntil;
+      const follows = page.from === anchors.at(-1) && this.#rules.intervals.end(page.from) === finalUntil;
       if (follows && page.to > finalUntil && page.to <= until && page.epoch === epoch)
         return { ...page, from: finalUntil, lacking: new Set(), failure: undefined };
     }

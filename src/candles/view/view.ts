@@ -1,6 +1,5 @@
 import type { Series } from "../../contract/model.js";
 import { type Span, withoutSpan, withSpan } from "../../spans.js";
-import type { Intervals } from "../../timeframe.js";
 import { type CandleEvent, frozenEvent } from "../event.js";
 import { dueAt, isInTime, lateness } from "../lateness.js";
 import type { CandleState } from "../live/poll-candles.js";
@@ -47,7 +46,6 @@ interface ViewOptions {
 export class CandleView {
   readonly #series: Series;
   readonly #rules: CandleRules;
-  readonly #intervals: Intervals;
   #filler: GapFiller | undefined;
   /** Nothing older is shown. */
   #start: number;
@@ -67,7 +65,6 @@ export class CandleView {
   constructor(watch: CandleWatch, options: ViewOptions) {
     this.#series = watch.series;
     this.#rules = watch.rules;
-    this.#intervals = watch.rules.intervals;
     this.#filler = watch.fillGaps ? new GapFiller(watch.rules.intervals) : undefined;
     this.#start = options.start;
     this.#startAnew = options.startAnew;
@@ -105,7 +102,7 @@ export class CandleView {
       const finals = this.#held === undefined ? changes.filter(isFinal) : [];
       return [...finals, ...book.entries].map(asNew);
     }
-    const running = this.#intervals.start(book.observedAt);
+    const running = this.#rules.intervals.start(book.observedAt);
     const isSet = book.epoch !== before.epoch;
     this.#filler?.setBack(book.finalUntil, running, isSet);
     if (!isSet) return changes;
@@ -118,13 +115,8 @@ export class CandleView {
   #history(part: FinalPart): Iterable<CandleEvent> {
     const { observedAt, candles } = part;
     this.#newestPast = candles.at(-1)?.timestamp ?? this.#newestPast;
-    const historyUntil = Infinity;
-    return this.#events(finalStep(this.#intervals, part), {
-      observedAt,
-      received: observedAt,
-      historyUntil,
-      endsEarly: false,
-    });
+    const delivery = { observedAt, received: observedAt, historyUntil: Infinity, endsEarly: false };
+    return this.#events(finalStep(this.#rules.intervals, part), delivery);
   }
 
   #handOver(received = this.#state!.book.observedAt): Iterable<CandleEvent> {
@@ -170,7 +162,7 @@ export class CandleView {
     const due = dueAt(this.#rules, timestamp, status, isFirstClose);
     const lateBy = lateness(received, due);
     const isHistory = due <= historyUntil || (status === "open" && historyUntil > -Infinity);
-    const isLive = !isHistory && isInTime(lateBy, this.#intervals.end(timestamp) - timestamp);
+    const isLive = !isHistory && isInTime(lateBy, this.#rules.intervals.end(timestamp) - timestamp);
     const what = change.type === "updated" ? change.previous : change.type;
     return frozenEvent(what, candle, status, revision, isLive, lateBy, observedAt, this.#series);
   }

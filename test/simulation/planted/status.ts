@@ -46,9 +46,9 @@ export const STATUS_FAULTS: readonly PlantedFault[] = [
   {
     name: "never calls the close of ten seconds live",
     file: "candles/view/view.ts",
-    find: "const isLive = !isHistory && isInTime(lateBy, this.#intervals.end(timestamp) - timestamp);",
+    find: "const isLive = !isHistory && isInTime(lateBy, this.#rules.intervals.end(timestamp) - timestamp);",
     replace:
-      "const length = this.#intervals.end(timestamp) - timestamp;\n" +
+      "const length = this.#rules.intervals.end(timestamp) - timestamp;\n" +
       "    const isLive = !isHistory && !(isFirstClose && length <= 10_000) && isInTime(lateBy, length);",
     seeds: [2, 4],
   },
