@@ -112,8 +112,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "gives a newcomer what is older than its interval",
     file: "candles/view/history-reading.ts",
-    find: "? (since ?? running)",
-    replace: "? (since ?? running - 1e12)",
+    find: ": (since ?? running)",
+    replace: ": (since ?? running - 1e12)",
     seeds: [3, 8],
   },
   {

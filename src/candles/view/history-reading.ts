@@ -52,13 +52,10 @@ export class HistoryReading {
     const { since } = watch;
     const inBook = book.entries.filter(({ candle }) => candle.timestamp < running);
     const isCounted = typeof since === "object";
-    this.#count = isCounted ? Math.max(0, since.candles - inBook.length) : 0;
-    this.start = !isCounted
-      ? (since ?? running)
-      : this.#count > 0
-        ? -Infinity
-        : inBook[inBook.length - since.candles]!.candle.timestamp;
-    const isInBook = since === undefined || (isCounted && this.#count === 0);
+    const first = isCounted ? inBook.at(-since.candles) : undefined;
+    this.#count = isCounted && first === undefined ? since.candles - inBook.length : 0;
+    this.start = isCounted ? (first?.candle.timestamp ?? -Infinity) : (since ?? running);
+    const isInBook = since === undefined || first !== undefined;
     this.#until = isInBook ? this.start : book.finalUntil;
     this.#known = book.anchors;
   }
