@@ -16,7 +16,7 @@ import type { Series } from "../contract/model.js";
 import type { CandleEvent } from "./event.js";
 import { type CandleState, candleFeed } from "./live/poll-candles.js";
 import { type CandleWatch, checkWatch, type WatchOptions } from "./options.js";
-import { openStored } from "./read/past.js";
+import { holdSeries } from "./read/past.js";
 import { enterHistory } from "./view/history-progress.js";
 import { HistoryReading } from "./view/history-reading.js";
 import { CandleView, type ViewStep } from "./view/view.js";
@@ -64,7 +64,7 @@ export function watchCandles(client: Client, options: Series & WatchOptions): Ob
 export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<CandleEvent> {
   return defer(() => {
     const [progress, leave] = enterHistory(core, watch);
-    const stored = openStored(core, watch.served.series, watch.weekStart);
+    const { stored, leave: letGo } = holdSeries(core, watch.served.series, watch.weekStart);
     const joinedAt = core.scheduler.now();
     const clockAtJoin = core.serviceClock();
     /**
@@ -111,7 +111,7 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
       }),
       finalize(() => {
         leave();
-        stored?.close();
+        letGo();
       }),
     );
   });

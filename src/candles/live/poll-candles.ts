@@ -13,7 +13,7 @@ import { type Judgement, pauseFor } from "../read/judge.js";
 import { longerBook } from "../read/longer-book.js";
 import type { Page } from "../read/page.js";
 import { FULL_PAGE, SeriesPages, type Wanted } from "../read/pages.js";
-import { holdSeries, openStored, type Recorder } from "../read/past.js";
+import { holdSeries, type Recorder, type StoredSeries } from "../read/past.js";
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
 
 /** The candles of a series that may still change, and what the last answer changed. */
@@ -27,19 +27,18 @@ export interface CandleState {
 /** The shared poll of a series. */
 export function candleFeed(core: ClientCore, watch: CandleWatch): Observable<FeedUpdate<CandleState>> {
   const { series, served, weekStart, rules, every } = watch;
-  const make = (): Poll<CandleState> => {
-    const candles = new LiveCandles(core, watch);
-    return {
-      schedule: candleSchedule(rules.intervals, every, rules.settle),
-      ask: (options) => candles.ask(options),
-      kind: "ohlcv",
-      feed: series,
-    };
-  };
-  const feed = sharedFeed(core, watch.pollKey, make, watch);
   return defer(() => {
-    const { leave } = holdSeries(core, served.series, weekStart);
-    return feed.pipe(finalize(leave));
+    const { stored, leave } = holdSeries(core, served.series, weekStart);
+    const make = (): Poll<CandleState> => {
+      const candles = new LiveCandles(core, watch, stored);
+      return {
+        schedule: candleSchedule(rules.intervals, every, rules.settle),
+        ask: (options) => candles.ask(options),
+        kind: "ohlcv",
+        feed: series,
+      };
+    };
+    return sharedFeed(core, watch.pollKey, make, watch).pipe(finalize(leave));
   });
 }
 
@@ -62,16 +61,14 @@ class LiveCandles {
   /** Anchors up to here are not asked for any more: too much has turned up behind them in what was final, and came along. */
   #costly = -Infinity;
 
-  constructor(core: ClientCore, watch: CandleWatch) {
+  /** `stored`: held open by whoever subscribes. */
+  constructor(core: ClientCore, watch: CandleWatch, stored: StoredSeries | undefined) {
     const { series, rules } = watch.served;
     this.#core = core;
     this.#watch = watch;
     this.#rules = rules;
     this.#pages = new SeriesPages(core, series, rules.intervals);
     this.#walk = new ForwardWalk(this.#pages, rules);
-    // Held open by whoever subscribes.
-    const stored = openStored(core, series, watch.weekStart);
-    stored?.close();
     this.#recorder = stored?.recorder(core, this.#pages, rules);
   }
 
@@ -197,11 +194,7 @@ class LiveCandles {
     const endsEarly = page.to < settledUntil(this.#rules, page.at);
     const isMore = endsEarly && doubt === undefined && book.finalUntil > before.finalUntil;
     return {
-      state: {
-        book: shown.book,
-        changes: shown.changes,
-        endsEarly: page.to < settledUntil(this.#watch.rules, page.at),
-      },
+      state: { ...shown, endsEarly: page.to < settledUntil(this.#watch.rules, page.at) },
       observedAt: page.at,
       again: pauseFor(doubt),
       isMore,

@@ -34,23 +34,14 @@ export interface StoredSeries {
   close(): void;
 }
 
-/** What is stored of a series, to be closed once; `undefined` where the client has no store. */
-export function openStored(
-  { store }: ClientCore,
-  series: Series<Timeframe>,
-  weekStart: WeekStart,
-): StoredSeries | undefined {
-  return store?.open(series, weekStart) as StoredSeries | undefined;
-}
-
-/** Holds what is known and stored of a series, until `leave` is called. */
+/** Holds what is known of a series, and what is stored of it where the client has a store, until `leave` is called. */
 export function holdSeries(
   core: ClientCore,
   series: Series<Timeframe>,
   weekStart: WeekStart,
 ): { readonly stored: StoredSeries | undefined; leave(): void } {
   const letGo = core.pairs.hold(series);
-  const stored = openStored(core, series, weekStart);
+  const stored = core.store?.open(series, weekStart) as StoredSeries | undefined;
   const leave = () => {
     letGo();
     stored?.close();
