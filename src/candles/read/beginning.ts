@@ -122,14 +122,15 @@ export class Beginning {
    * Finds out whether ranges that begin at `start` hide rows from before `end`; `at`: the service's time; `isSilent`:
    * whether that very range has just come back empty; `known`: a candle that has been shown before.
    */
-  async seek({ start, end, at, isSilent, known }: Sought, options: ReadOptions): Promise<void> {
+  async seek(sought: Sought, options: ReadOptions): Promise<void> {
+    const { start, end, at, isSilent } = sought;
     await this.learnCreation(at, options);
     const { createdIn } = this;
     /** Whether the service has any row from there on to show; `to`: another end, where a cache may know the answer to this one. */
     const answers = async (from: number, to = end) =>
       from >= start && from < end && (await this.#ask(from, to, options)).hasRows;
     if (createdIn === undefined) {
-      if (isSilent || !(await answers(start))) await this.#find(start, end, known, answers);
+      if (isSilent || !(await answers(start))) await this.#find(sought, answers);
       return;
     }
     // Where bounds are exclusive, only a range that begins before the first candle shows it. A service may go by the very
@@ -185,9 +186,7 @@ export class Beginning {
    * two of these starts.
    */
   async #find(
-    from: number,
-    end: number,
-    known: number | undefined,
+    { start: from, end, known }: Sought,
     answers: (from: number, to?: number) => Promise<boolean>,
   ): Promise<void> {
     const { shift, count } = this.#intervals;
