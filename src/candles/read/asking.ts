@@ -47,7 +47,7 @@ export async function judged(
     return { ...judgement, book: { ...judgement.book, lacking } };
   }
   // What the answer in hand lacks may be gone, or cut: only a fresh one can tell.
-  return { ...judgement, book: withoutAnchors(judgement.book), doubt: "time" };
+  return { ...judgement, book: withoutAnchors(judgement.book), doubt: "time", gone: anchors };
 }
 
 /** What a read of final candles makes of rows and of known candles that are lost. */
@@ -58,20 +58,17 @@ export interface Losses {
   readonly onGone?: (anchors: readonly number[]) => void;
 }
 
-/** Tells what is lost with an answer of a read; gives whether the known candles are. */
+/** Tells what is lost with an answer of a read. */
 export function tellLosses(
   pages: SeriesPages,
-  { anchors }: CandleBook,
   page: Page,
-  { book, dropped }: Judgement,
+  { dropped, gone }: Judgement,
   { skipsRows, onGone }: Losses,
   options: ReadOptions,
-): boolean {
-  const isGone = anchors.length > 0 && book.anchors.length === 0;
-  if (isGone) onGone?.(anchors);
+): void {
+  if (gone !== undefined) onGone?.(gone);
   if (dropped.length > 0 && !skipsRows) throw notWhole(page);
   pages.drop(dropped, page, options);
-  return isGone;
 }
 
 /** The error of a read of which even the last answer was not whole. */

@@ -119,8 +119,8 @@ export async function readBackward(
     const { from: finalUntil } = part;
     const before = { ...walk.book, anchors, finalUntil, coveredFrom: finalUntil, coveredUntil: finalUntil };
     const judgement = await judged(pages, rules, before, part, options);
-    const isGone = tellLosses(pages, before, part, judgement, query, options);
-    const { doubt } = judgement;
+    tellLosses(pages, part, judgement, query, options);
+    const { doubt, gone } = judgement;
     const { finalUntil: told } = judgement.book;
     if (doubt === undefined && told < to) {
       walk.told = [...(walk.told ?? []), { ...page, to: told }];
@@ -128,13 +128,13 @@ export async function readBackward(
     }
     walk.book = judgement.book;
     if (doubt !== undefined) {
-      if (isGone) {
+      if (gone !== undefined) {
         known = [];
         beside = [];
         parts.splice(0, 1, ...parts.slice(0, 1).flatMap(withoutFirst));
         walk.book = { ...walk.book, anchors: anchorsOf() };
       }
-      asks = isGone ? 0 : asks + 1;
+      asks = gone !== undefined ? 0 : asks + 1;
       if (asks > ASKS) throw notWhole(page);
       await pause(pauseFor(doubt) ?? APART);
       continue;

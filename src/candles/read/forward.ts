@@ -61,9 +61,9 @@ export async function* readForward(
     onAnswer?.(page.at);
     [book, page] = heldTo(known, book, page);
     const judgement = await judged(pages, rules, book, page, options);
-    const { changes, doubt } = judgement;
-    const isGone = tellLosses(pages, book, page, judgement, query, options);
-    if (isGone) known = [];
+    const { changes, doubt, gone } = judgement;
+    tellLosses(pages, page, judgement, query, options);
+    if (gone !== undefined) known = [];
     const candles = changes.filter(isFinal).map(({ candle }) => candle);
     book = { ...judgement.book, anchors: newestOf(judgement.book, candles) };
     walk.book = book;
@@ -75,7 +75,7 @@ export async function* readForward(
       yield { from, to: book.finalUntil, candles, unreadable, hasUnplaced, observedAt, epoch };
     }
     if (doubt !== undefined && doubt !== "silence") {
-      asks = isGone ? 0 : hasGone ? 1 : asks + 1;
+      asks = gone !== undefined ? 0 : hasGone ? 1 : asks + 1;
       if (asks > ASKS) throw notWhole(page);
       await pause(pauseFor(doubt) ?? APART);
       continue;

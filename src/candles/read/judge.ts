@@ -30,6 +30,8 @@ export interface Judgement {
   readonly doubt: Doubt | undefined;
   /** The intervals whose broken rows are given up with this answer; `undefined` stands for a row without an interval. */
   readonly dropped: readonly (number | undefined)[];
+  /** The anchors that are given up, all of them; absent where none are. */
+  readonly gone?: readonly number[];
 }
 
 /**

@@ -77,14 +77,13 @@ export class FinalRecorder implements Recorder {
     const known = this.#book ?? this.#firstBook(page.at);
     // What is missing between may be in the store, or is read another day.
     const before = page.from > known.finalUntil ? emptyBook(page.from) : known;
-    const { book, changes } = await judged(this.#pages, this.#rules, before, page, options);
+    const { book, changes, gone = [] } = await judged(this.#pages, this.#rules, before, page, options);
     // Where a clock ran ahead, some of what seemed to be past may be still to come.
     if (before.epoch !== undefined && book.epoch !== before.epoch)
       void this.#stored.forget(Math.min(before.finalUntil, windowStart(this.#rules, page.at)));
     this.#book = book;
     // What every answer was held to is gone.
-    for (const anchor of book.anchors.length > 0 ? [] : before.anchors)
-      void this.#stored.forget(anchor, this.#rules.intervals.end(anchor));
+    for (const anchor of gone) void this.#stored.forget(anchor, this.#rules.intervals.end(anchor));
     if (book.finalUntil <= before.finalUntil || page.hasUnplaced) return;
     if (!isTrusted(this.#core.serviceClock())) return;
     const candles = changes.flatMap(({ type, status, candle }) =>
