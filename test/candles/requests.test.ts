@@ -115,23 +115,6 @@ it("asks in other words again for what confirms a silence, where a cache has a c
   expect(world.asked.length - before).toBeLessThanOrEqual(10 + 5);
 });
 
-it("asks no cache the same twice in a slot, whatever that leaves open", async () => {
-  const world = new World({ start: START, hasDate: true });
-  world.swapsEvery(15_000, START - 6 * HOUR, START + HOUR);
-  watchCandles(world.client, MINUTES).subscribe();
-  await world.clock.advanceTo(SETTLED);
-  const before = world.asked.length;
-  // Each answer brings another row that cannot be read.
-  world.interfere = (_, answer) => {
-    const broken = world.asked.length - before - 1;
-    return withRows(answer, (rows) => rows.map((row, at) => (at > broken ? row : { ...row, close: "none" })));
-  };
-  await world.clock.advanceBy(60_000);
-  const urls = world.asked.slice(before).map(({ url }) => url.href);
-  expect(urls).toHaveLength(3);
-  expect(new Set(urls).size).toBe(3);
-});
-
 it("asks no cache the same again for what confirms a silence that lasts", async () => {
   const world = new World({ start: START, hasDate: true, before: behindCache(3_900) });
   const options = { ...MINUTES, timeframe: "10s", every: "close", settle: 0, revisionWindow: 2 } as const;

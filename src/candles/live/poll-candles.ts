@@ -149,10 +149,11 @@ class LiveCandles {
       const end = intervals.end(at > time && at < time + EARLY ? at : time);
       return intervals.count(from, end) <= FULL_PAGE ? end : present;
     };
-    // A cache answers the same question with the same answer, so each one of a slot is asked in other words. What may confirm a
-    // silence has its own, and a closing has, too: a poll just before it has filled the cache with what had not closed.
-    const isClose = priority === "close" && this.#book !== undefined;
-    const stale = asks + (book.silence ? WORDS : 0) + (isClose ? 2 * WORDS : 0);
+    // A cache answers the same question with the same answer. So a slot asks for a second one in other words, and for a third one
+    // in these again: by the first words that might be older than the second. What may confirm a silence has words of its own.
+    // A closing has its own, too: a poll just before it has filled the cache with what had not closed.
+    const words = book.silence ? Math.abs(2 - asks) : Math.min(asks, 1);
+    const stale = priority === "close" && this.#book !== undefined ? words + 3 : words;
     return { from, to: present, anchors, shown, endAt, stale };
   }
 
@@ -208,8 +209,6 @@ class LiveCandles {
   }
 }
 
-/** A slot asks the same in so many ways. */
-const WORDS = 4;
 /** So many late candles may come along with the anchors. */
 const MOST_PASSED = 20;
 /** A request goes out at most so much before its slot, in ms: a second, as `Date` tells no more. */
