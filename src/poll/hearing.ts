@@ -17,7 +17,14 @@ const UNANSWERED = {
 type Shown = "swaps" | "snipers";
 /** Why good answers do not do. */
 const BEHIND = { swaps: "no answer shows all that has settled", snipers: "every report is old" };
-const blank = (what: Shown) => `good answers for a minute, but no ${what} seen; is it the pair's address?`;
+/** `newest`: the start of the newest candle that an answer has shown; one from before what is wanted is none. */
+const blank = (what: Shown, newest: number | undefined) => {
+  const why =
+    newest === undefined
+      ? `no ${what} seen; is it the pair's address?`
+      : `no ${what}; the last ones are of ${new Date(newest).toISOString()}`;
+  return `good answers for a minute, but ${why}`;
+};
 const ASKS_ON = "it goes on asking";
 const MAY_END = "; after a minute of such answers it ends: whenMissing can say to wait";
 
@@ -46,6 +53,8 @@ export type Happening =
       readonly isLate?: boolean;
       readonly error?: PairstreamError | undefined;
       readonly hasShown?: boolean | undefined;
+      /** The start of the newest candle that is known; it may be from before what is wanted. */
+      readonly newest?: number | undefined;
     }
   /** Rows were left out for good. */
   | { readonly type: "dropped"; readonly rows: number; readonly error: PairstreamError };
@@ -94,6 +103,7 @@ export class Hearing {
   #told: "silence" | "failure" | undefined;
   /** Since when good answers show nothing; `NEVER` once something has shown, or that was said. */
   #blankSince: number | undefined;
+  #newest: number | undefined;
   #dropped = { rows: 0, toldAt: NOW, error: undefined as PairstreamError | undefined };
 
   /** `what`: of what the stream tells. */
@@ -133,7 +143,8 @@ export class Hearing {
       fail(again, error, failures, again === undefined);
     } else if (what.type === "page") {
       part.hasBegun = true;
-      const { isLate, error, hasShown } = what;
+      const { isLate, error, hasShown, newest = this.#newest } = what;
+      this.#newest = newest;
       if (hasShown) this.#blankSince = NEVER;
       // Only good answers in a row say that nothing shows.
       else if (hasShown === false) this.#blankSince = Math.max(this.#blankSince ?? now, failure ? now : NOW);
@@ -174,7 +185,7 @@ export class Hearing {
       const said = () => {
         this.#blankSince = NEVER;
       };
-      offer({ at: this.#blankSince! + PATIENCE, text: blank(this.#what), failures: 0, said });
+      offer({ at: this.#blankSince! + PATIENCE, text: blank(this.#what, this.#newest), failures: 0, said });
     }
     return next;
   }

@@ -25,8 +25,10 @@ export interface Step<State> {
   readonly currentAt?: number | undefined;
   /** Why an answer that was taken in leaves something unknown. */
   readonly error?: AnyPairstreamError | undefined;
-  /** Whether a candle, or a sniper, has shown by now; absent where that says nothing. */
+  /** Whether a candle, or a sniper, has been told by now; absent where that says nothing. */
   readonly hasShown?: boolean;
+  /** The start of the newest candle that is known, told or not. */
+  readonly newest?: number | undefined;
 }
 
 /** What a poll asks for, and when. */
@@ -255,7 +257,7 @@ export class Poller<State> implements RunningPoll {
     });
   }
 
-  #take({ state, currentAt, again, error, hasShown }: Step<State>, isLast: boolean): void {
+  #take({ state, currentAt, again, error, hasShown, newest }: Step<State>, isLast: boolean): void {
     if (state === undefined) return;
     const wasLate = this.#feed.isLate;
     // What no answer can prove yet is not missing.
@@ -268,7 +270,7 @@ export class Poller<State> implements RunningPoll {
       : this.#feed;
     const feed = { state, isFresh: true, isLate, failures };
     this.#emit(lastError === undefined ? feed : { ...feed, lastError });
-    this.#tell?.({ type: "page", isLate, error: lastError, hasShown });
+    this.#tell?.({ type: "page", isLate, error: lastError, hasShown, newest });
   }
 
   #emit(feed: FeedUpdate<State>): void {

@@ -454,6 +454,36 @@ describe("warn", () => {
   });
 });
 
+it.each([
+  ["three days", { endedAt: -3 * 24 * 60 }, {}, "2024-01-02T11:50:00.000Z"],
+  ["twenty minutes", { endedAt: -20 }, {}, "2024-01-05T11:30:00.000Z"],
+  ["twenty minutes", { endedAt: -20 }, { fillGaps: true, since: at("11:59:00") }, "2024-01-05T11:30:00.000Z"],
+  ["two minutes", { endedAt: -2 }, {}, "2024-01-05T11:50:00.000Z"],
+  ["twenty minutes", { endedAt: -20 }, { since: { candles: 5 } }, "none"],
+  ["twenty minutes", { endedAt: -20 }, { since: at("11:00:00") }, "none"],
+])(
+  "hears once that a pair is quiet which has traded until %s ago: %o, %o",
+  async (_, { endedAt }, more, last) => {
+    const world = new World({
+      start: at("12:00:10"),
+      hasDate: true,
+      createdAt: at("11:00:00") - 40 * 86_400_000,
+    });
+    world.swapsEvery(10 * MINUTE, at("12:00:00") - 5 * 24 * 60 * MINUTE, at("12:00:00") + endedAt * MINUTE);
+    const events: unknown[] = [];
+    watchCandles(world.client, { ...MINUTES, ...more }).subscribe((event) => events.push(event));
+    await world.clock.advanceBy(2 * 60 * MINUTE);
+    const told = world.warnings.map(({ message }) => message);
+    if (last === "none") expect([told.length, events.length > 0]).toEqual([0, true]);
+    else {
+      expect(events).toEqual([]);
+      expect(told).toHaveLength(1);
+      expect(told[0]).toContain("good answers for a minute, but no swaps");
+      if (last !== undefined) expect(told[0]).toContain(last.slice(0, 10));
+    }
+  },
+);
+
 it("hears of a pair without a sniper once, and not of one that has had some", async () => {
   const none = market();
   const quiet = watchSnipers(none.client, { pairAddress: PAIR, every: 5_000 }).subscribe();
