@@ -32,6 +32,8 @@ export interface BackwardOptions extends Counted, Losses {
   readonly known?: readonly number[];
   /** What a walk has found that has failed; this one goes on from there. */
   readonly walk: BackwardWalk;
+  /** Told of each part as it is found; gives what takes its place. */
+  readonly onPart?: (part: FinalPart) => FinalPart;
 }
 
 /** How far back a walk has come: what it has found, ascending, and how far it goes next. */
@@ -64,7 +66,7 @@ export async function readBackward(
   query: BackwardOptions,
   options: ReadOptions,
 ): Promise<readonly FinalPart[]> {
-  const { from: bottom = EARLIEST, until, known: shown = [], walk } = query;
+  const { from: bottom = EARLIEST, until, known: shown = [], walk, onPart = (part) => part } = query;
   let { beside = [] } = query;
   const { intervals } = rules;
   const { parts } = walk;
@@ -143,7 +145,7 @@ export async function readBackward(
     const { at: observedAt, epoch, hasUnplaced } = page;
     const common = { unreadable: new Set(page.broken), hasUnplaced, observedAt, epoch };
     if (inRange.length > 0) {
-      parts.unshift({ from: start, to, candles: inRange, ...common });
+      parts.unshift(onPart({ from: start, to, candles: inRange, ...common }));
       walk.book = emptyBook(start, anchorsOf());
       stale = 0;
       walk.stride = strideToFind(stride, page, stillWanted(query, parts, intervals));
@@ -155,7 +157,7 @@ export async function readBackward(
       await pages.beginning.learnCreation(page.at, options);
       walk.stride = { ...strideAfter(stride, page), silentTo: from };
     } else if (silentAt !== undefined && isApart(page.at, silentAt)) {
-      parts.unshift({ from, to, candles: [], ...common });
+      parts.unshift(onPart({ from, to, candles: [], ...common }));
       return parts;
     } else {
       silentAt ??= page.at;

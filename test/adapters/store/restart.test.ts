@@ -45,6 +45,23 @@ describe.each(DRIVERS)("ten series of 500 candles in a file, by %s", (_, open) =
   });
 });
 
+it.each([300, 500, 700])(
+  "a history that is left after %i ms is read on, and not paid for again",
+  async (ms) => {
+    const watches = [{ ...WATCHES[0]!, since: { candles: 8_000 } }];
+    const store = memoryStore();
+    const run = (length: number, isStored: boolean) =>
+      started({ at: START, ms: length, watches, source, ...(isStored && { store }) });
+    const plain = await run(4_000, false);
+    const left = await run(ms, true);
+    expect(left.events).toEqual([[]]);
+    const again = await run(4_000, true);
+    expect(stripped(again.events)).toEqual(stripped(plain.events));
+    // What runs is asked for anew, and the page that was under way.
+    expect(left.requests + again.requests).toBeLessThanOrEqual(plain.requests + 2);
+  },
+);
+
 describe.each(["mainnet", "devnet"] as const)(
   "a pair of %s that is younger than what is asked for",
   (network) => {

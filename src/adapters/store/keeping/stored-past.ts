@@ -132,19 +132,14 @@ export class StoredPast implements PastReader {
     const known = older.candles.map(({ timestamp }) => timestamp);
     const beside = known.filter((timestamp) => intervals.count(timestamp, from) <= FULL_PAGE);
     const onGone = (anchors: readonly number[]) => this.#forget(anchors);
-    const before = new Set(parts);
     const isBeside = () => known.length > 0 || parts.some(({ candles }) => candles.length > 0);
-    try {
-      await this.#service.newest({ ...query, from, beside, onGone }, options);
-    } finally {
-      // What has come before a failure is not asked for again.
-      for (const [at, served] of parts.entries()) {
-        if (before.has(served)) continue;
-        const part = withStored(served, near);
-        parts[at] = part;
-        if (isBeside()) this.#keep(part);
-      }
-    }
+    // Written as it comes: what has come before a failure, or an end, is not asked for again.
+    const onPart = (served: FinalPart) => {
+      const part = withStored(served, near);
+      if (part.candles.length > 0 || isBeside()) this.#keep(part);
+      return part;
+    };
+    await this.#service.newest({ ...query, from, beside, onGone, onPart }, options);
     const start = parts[0]?.from ?? to;
     if (start <= from || stillWanted(query, parts, intervals) <= 0) return;
     // It has found fewer than are wanted: the series begins there, or what is stored ends with a silence.
