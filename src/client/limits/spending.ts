@@ -104,14 +104,11 @@ export class Spending {
     const { spent } = this.#ledgerNow();
     if (spent + cost <= units) return;
     this.#enter("spent", { refresh: Infinity, close: Infinity });
-    if (cost > units) {
-      const problem = `A call costs ${cost} units, and the client's quota is ${units} in a period`;
-      throw new QuotaExceededError(`${problem}; allowed: quota.units of at least ${cost}`);
-    }
-    const resetsAt = this.resetsAt();
-    const reset = new Date(resetsAt).toISOString();
     const left = Math.max(0, units - spent);
     const problem = `A call costs ${cost} units, and ${left} of the client's quota of ${units} are left`;
+    if (cost > units) throw new QuotaExceededError(`${problem}; allowed: quota.units of at least ${cost}`);
+    const resetsAt = this.resetsAt();
+    const reset = new Date(resetsAt).toISOString();
     throw new QuotaExceededError(`${problem}; the next period begins at ${reset}`, "", resetsAt);
   }
 

@@ -55,8 +55,6 @@ export class Sender {
   /** Every answer teaches it. */
   clock: ServiceClock = unknownClock;
   #isClockReported = false;
-  /** The epoch of the clock that was last held against the scheduler's. */
-  #heldEpoch = 0;
   /** Answers 429 with no good one between them, and when the last of them came. */
   #refusals = { count: 0, at: -Infinity };
 
@@ -249,10 +247,8 @@ export class Sender {
     const { low, high } = bounds ?? { low: 0, high: 0 };
     const offset = (low + high) / 2;
     // One `Date` alone may be wrong.
-    if (isConfirmed && epoch !== this.#heldEpoch) {
-      this.#heldEpoch = epoch;
-      if (Math.abs(offset) > CLOCK_SLACK) this.say(clockText(offset));
-    }
+    const isSame = before.isConfirmed && epoch === before.epoch;
+    if (isConfirmed && !isSame && Math.abs(offset) > CLOCK_SLACK) this.say(clockText(offset));
     const jumped = epoch !== before.epoch && before.bounds !== undefined;
     const isNews = jumped || (bounds !== undefined && before.bounds === undefined);
     if (isNews) this.spending.moveAlong();

@@ -144,7 +144,7 @@ describe("a client's quota", () => {
     expect(error).toBeInstanceOf(QuotaExceededError);
     expect(error).toMatchObject({
       message:
-        "A call costs 150 units, and the client's quota is 120 in a period; allowed: quota.units of at least 150",
+        "A call costs 150 units, and 120 of the client's quota of 120 are left; allowed: quota.units of at least 150",
       resetsAt: undefined,
     });
     expect(world.asked).toHaveLength(0);
