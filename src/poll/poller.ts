@@ -323,9 +323,10 @@ export class Poller<State> implements RunningPoll {
       if (isNotFound(error)) return next;
     }
     const again = retryAt(this.#core, error, this.#feed.failures);
-    // Until then nothing goes out.
-    const isHeld = error instanceof QuotaExceededError || next.at < now + heldFor(error);
-    const slot = isHeld || next.at > again ? { at: again, kind } : next;
+    // Before that nothing goes out.
+    const earliest = error instanceof QuotaExceededError ? again : now + heldFor(error);
+    const due = Math.max(earliest, Math.min(next.at, again));
+    const slot = due === next.at ? next : { at: due, kind };
     if (this.#feed.state !== undefined) return slot;
     // Each slot takes several attempts: a stream that has not begun has no closing to prove, and leaves some of them out.
     return { ...slot, at: Math.max(slot.at, retryAt(this.#core, error, 1)) };

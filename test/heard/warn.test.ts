@@ -83,6 +83,18 @@ it("says why it waits where another stream has met a 429 that stops the client",
   expect(world.warnings).toHaveLength(4);
 });
 
+it("asks again as soon as a 429 lets it, however often it was refused", async () => {
+  const world = market();
+  watchCandles(world.client, { ...MINUTES, every: 1_000 }).subscribe();
+  await world.clock.advanceBy(5_000);
+  world.interfere = () => answered(429, { message: "slow down" }, { "retry-after": "10" });
+  await world.clock.advanceBy(95_000);
+  world.interfere = () => undefined;
+  const before = world.asked.length;
+  await world.clock.advanceBy(11_500);
+  expect(world.asked.length).toBeGreaterThan(before);
+});
+
 describe("a client whose machine has another time than the service", () => {
   it.each([
     [180_000, "180 s ahead of"],
