@@ -143,11 +143,8 @@ export function compare(rules: CandleRules, before: CandleBook, page: Page, beli
       nextCandle += 1;
       show(candle, entry);
     } else if (page.broken.includes(start)) cannotRead(start, entry);
-    else {
-      const row = before.broken.get(start);
-      if (entry !== undefined) miss(entry);
-      if (row !== undefined) missBroken(start, row);
-    }
+    else if (entry !== undefined) miss(entry);
+    else missBroken(start, before.broken.get(start)!);
   }
   if (unplaced !== undefined) keepBroken(undefined, unplaced);
   return { entries, changes, broken, dropped, hold, hasDoubt };

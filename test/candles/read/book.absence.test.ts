@@ -210,18 +210,6 @@ describe("rows that break the contract", () => {
     expect(see(6, 30, { 4: 1, 6: 1 }, { broken: [5] })).toEqual(["new 4=1 closed r0", "new 6=1 open r0"]);
   });
 
-  it.each([
-    ["shown before", { 4: 1, 5: 1 }],
-    ["not shown before", { 4: 1 }],
-  ])("are counted on where an answer that lacks anchors comes in between: a candle %s", (_, prices) => {
-    const seen = observe();
-    seen.see(5, 30, prices);
-    const broken = (second: number) => seen.take(seen.look(6, second, { 4: 1 }, { broken: [5] })).dropped;
-    expect([broken(10), broken(11)]).toEqual([[], []]);
-    seen.see(6, 12, {}, { lacking: [-1] });
-    expect(broken(13)).toEqual([300_000]);
-  });
-
   it("are given up when a third answer, made apart, holds them, and said so once", () => {
     const seen = observe();
     const droppedAt = (second: number) => seen.take(seen.look(6, second, { 4: 1 }, { broken: [5] })).dropped;
