@@ -98,8 +98,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "gives a candle twice where two parts of a history meet",
     file: "candles/read/backward.ts",
-    find: "parts.unshift({ from: start, to, candles: inRange, ...common });",
-    replace: "parts.unshift({ from: intervals.end(start), to, candles: inRange, ...common });",
+    find: "parts.unshift(onPart({ from: start, to, candles: inRange, ...common }));",
+    replace: "parts.unshift(onPart({ from: intervals.end(start), to, candles: inRange, ...common }));",
     seeds: [2, 4],
   },
   {
@@ -284,8 +284,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "asks again at once when all attempts have failed",
     file: "poll/retry-at.ts",
-    find: "return now + Math.min(LONGEST_WAIT, delay);",
-    replace: "return now + Math.min(50, delay);",
+    find: "Math.min(LONGEST_WAIT, delay));",
+    replace: "Math.min(50, delay));",
     seeds: [26, 119, 14],
   },
   {

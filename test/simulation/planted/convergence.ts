@@ -34,8 +34,9 @@ export const CONVERGENCE_FAULTS: readonly PlantedFault[] = [
   {
     name: "loses the second part of a history that is read backward",
     file: "candles/read/backward.ts",
-    find: "parts.unshift({ from: start, to, candles: inRange, ...common });",
-    replace: "parts.unshift({ from: start, to, candles: parts.length === 1 ? [] : inRange, ...common });",
+    find: "parts.unshift(onPart({ from: start, to, candles: inRange, ...common }));",
+    replace:
+      "parts.unshift(onPart({ from: start, to, candles: parts.length === 1 ? [] : inRange, ...common }));",
     seeds: [2],
   },
   {
