@@ -2,7 +2,7 @@ import type { Candle } from "../../contract/model.js";
 import { isApart, mayShowSoon } from "../../poll/apart.js";
 import type { CandleStatus } from "../event.js";
 import type { CandleRules } from "../rules.js";
-import { type CandleBook, type CandleChange, type CandleEntry, changeOf } from "./book.js";
+import { type CandleBook, type CandleChange, type CandleEntry, changeOf, NONE_BROKEN } from "./book.js";
 import { type BrokenRow, isGone, lastRowOf, mayBeReadYet, readAgain } from "./evidence.js";
 import type { Page } from "./page.js";
 
@@ -37,7 +37,7 @@ export function compare(rules: CandleRules, before: CandleBook, page: Page, beli
   const { finalUntil } = before;
   const entries: CandleEntry[] = [];
   const changes: CandleChange[] = [];
-  const broken = new Map<number | undefined, BrokenRow>();
+  let broken: Map<number | undefined, BrokenRow> | undefined;
   const dropped: (number | undefined)[] = [];
   let hold = Infinity;
   let hasDoubt = false;
@@ -94,6 +94,7 @@ export function compare(rules: CandleRules, before: CandleBook, page: Page, beli
 
   /** Keeps a broken row; `start`: of its interval, if it has one. */
   const keepBroken = (start: number | undefined, row: BrokenRow) => {
+    broken ??= new Map();
     broken.set(start, row);
     const known = before.broken.get(start);
     if (!mayBeReadYet(row) && (known === undefined || mayBeReadYet(known))) dropped.push(start);
@@ -134,7 +135,9 @@ export function compare(rules: CandleRules, before: CandleBook, page: Page, beli
     const candle = candles[nextCandle];
     const other = known[nextKnown];
     const trouble = troubled[nextTroubled] ?? Infinity;
-    const start = Math.min(candle?.timestamp ?? Infinity, other?.candle.timestamp ?? Infinity, trouble);
+    let start = trouble;
+    if (candle !== undefined && candle.timestamp < start) start = candle.timestamp;
+    if (other !== undefined && other.candle.timestamp < start) start = other.candle.timestamp;
     if (start === Infinity) break;
     const entry = other?.candle.timestamp === start ? other : undefined;
     if (entry !== undefined) nextKnown += 1;
@@ -147,7 +150,7 @@ export function compare(rules: CandleRules, before: CandleBook, page: Page, beli
     else missBroken(start, before.broken.get(start)!);
   }
   if (unplaced !== undefined) keepBroken(undefined, unplaced);
-  return { entries, changes, broken, dropped, hold, hasDoubt };
+  return { entries, changes, broken: broken ?? NONE_BROKEN, dropped, hold, hasDoubt };
 }
 
 /** The intervals, ascending, of rows that are broken in an answer, or were in the one before. */
