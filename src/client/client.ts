@@ -139,8 +139,13 @@ function checkOhlcvQuery(query: OhlcvQuery): AskedPages {
 function checkCursor(cursor: string): void {
   const isText = typeof cursor === "string";
   if (isText && cursor !== "" && cursor.length <= LONGEST_CURSOR) return;
-  const problem = isText ? `has ${cursor.length} characters` : "is not a string";
-  throw new InvalidInputError("cursor", `the cursor of a page, 1 to ${LONGEST_CURSOR} characters`, problem);
+  const problem = !isText
+    ? "is not a string"
+    : cursor === ""
+      ? "is empty"
+      : `has ${cursor.length} characters`;
+  const allowed = `the cursor of a page, at most ${LONGEST_CURSOR} characters`;
+  throw new InvalidInputError("cursor", allowed, problem);
 }
 
 export function checkSignal(options: CallOptions | undefined): AbortSignal | undefined {

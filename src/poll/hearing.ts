@@ -9,10 +9,8 @@ const ROWS_APART = 3_600_000;
 const LONG_WAIT = 120_000;
 
 /** How long a part that has not begun may ask without an answer, in ms, and what is said then. */
-const UNANSWERED = {
-  wait: 10_000,
-  text: "no answer for 10 s; each attempt has the client's timeout, and another one follows",
-};
+const SILENCE = 10_000;
+const UNANSWERED = "no answer for 10 s; each attempt has the client's timeout, and another one follows";
 /** What the answers of a stream show. */
 type Shown = "swaps" | "snipers";
 /** Why good answers do not do. */
@@ -197,11 +195,10 @@ export class Hearing {
 
   #silence({ hasBegun, askedAt }: Part): Due | undefined {
     if (hasBegun || askedAt === undefined || this.#told !== undefined) return undefined;
-    const { wait, text } = UNANSWERED;
     const said = () => {
       this.#told = "silence";
     };
-    return { at: askedAt + wait, text, failures: 1, said };
+    return { at: askedAt + SILENCE, text: UNANSWERED, failures: 1, said };
   }
 
   #trouble(part: Part, failure: Failure): Due | undefined {

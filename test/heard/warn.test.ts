@@ -73,7 +73,7 @@ it("says why it waits where another stream has met a 429 that stops the client",
   watchCandles(world.client, { ...MINUTES, timeframe: "5min" }).subscribe((event) => events.push(event));
   await world.clock.advanceBy(1_000);
   expect(world.warnings.at(-1)!.message).toMatch(
-    /^5min candles .*: nothing has come yet: The service has answered 429: nothing is sent for 81 s, as it asks to wait; it asks again in 80 s$/,
+    /^5min candles .*: nothing has come yet: The service has answered 429: nothing is sent for 81 s; it asks again in 80 s$/,
   );
   const sent = world.asked.length;
   await world.clock.advanceBy(78_000);

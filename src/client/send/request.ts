@@ -98,11 +98,7 @@ export class Sender {
       // As where an answer asks for a longer wait than the rules allow.
       if (held > retry.maxDelay) {
         const wait = Math.ceil(held / 1_000);
-        throw new RateLimitError(
-          `The service has answered 429: nothing is sent for ${wait} s, as it asks to wait`,
-          "",
-          held,
-        );
+        throw new RateLimitError(`The service has answered 429: nothing is sent for ${wait} s`, "", held);
       }
       const came = await start(ask.priority, ask.signal, (now, end) =>
         this.#attempt(ask, attempt, now, end, refused),

@@ -270,7 +270,7 @@ describe("a 429", () => {
     await clock.advanceBy(54_999);
     const error = (await failure(client.ohlcvPage(QUERY))) as RateLimitError;
     expect(error).toBeInstanceOf(RateLimitError);
-    expect(error.message).toBe("The service has answered 429: nothing is sent for 6 s, as it asks to wait");
+    expect(error.message).toBe("The service has answered 429: nothing is sent for 6 s");
     expect(error.retryAfter).toBe(5_001);
     await clock.advanceBy(1);
     const later = client.ohlcvPage(QUERY);
