@@ -3,6 +3,8 @@ import type { PairstreamError } from "../errors.js";
 
 /** How long a part that has begun has to be in trouble before that is said, and good answers that show nothing, in ms. */
 const PATIENCE = 60_000;
+/** The same of a pair that has shown some before, in ms: many trade now and then. */
+const QUIET = 300_000;
 /** The time between two messages about rows that were left out, in ms. */
 const ROWS_APART = 3_600_000;
 /** A longer wait is said as an instant. */
@@ -16,13 +18,10 @@ type Shown = "swaps" | "snipers";
 /** Why good answers do not do. */
 const BEHIND = { swaps: "no answer shows all that has settled", snipers: "every report is old" };
 /** `newest`: the start of the newest candle that an answer has shown; one from before what is wanted is none. */
-const blank = (what: Shown, newest: number | undefined) => {
-  const why =
-    newest === undefined
-      ? `no ${what} seen; is it the pair's address?`
-      : `no ${what}; the last ones are of ${new Date(newest).toISOString()}`;
-  return `good answers for a minute, but ${why}`;
-};
+const blank = (what: Shown, newest: number | undefined) =>
+  newest === undefined
+    ? `good answers for a minute, but no ${what} seen; is it the pair's address?`
+    : `no ${what} for 5 minutes; the last ones are of ${new Date(newest).toISOString()}`;
 const ASKS_ON = "it goes on asking";
 const MAY_END = "; after a minute of such answers it ends: whenMissing can say to wait";
 
@@ -183,7 +182,8 @@ export class Hearing {
       const said = () => {
         this.#blankSince = NEVER;
       };
-      offer({ at: this.#blankSince! + PATIENCE, text: blank(this.#what, this.#newest), failures: 0, said });
+      const patience = this.#newest === undefined ? PATIENCE : QUIET;
+      offer({ at: this.#blankSince! + patience, text: blank(this.#what, this.#newest), failures: 0, said });
     }
     return next;
   }

@@ -490,7 +490,7 @@ it.each([
     else {
       expect(events).toEqual([]);
       expect(told).toHaveLength(1);
-      expect(told[0]).toContain("good answers for a minute, but no swaps");
+      expect(told[0]).toContain("no swaps for 5 minutes; the last ones are of 2024-01-0");
       if (last !== undefined) expect(told[0]).toContain(last.slice(0, 10));
     }
   },
