@@ -100,7 +100,8 @@ export class Hearing {
   #told: "silence" | "failure" | undefined;
   /** Since when good answers show nothing; `NEVER` once something has shown, or that was said. */
   #blankSince: number | undefined;
-  #newest: number | undefined;
+  /** What is to be said of that, and when. */
+  #blank: Pick<Due, "at" | "text"> | undefined;
   #dropped = { rows: 0, toldAt: NOW, error: undefined as PairstreamError | undefined };
 
   /** `what`: of what the stream tells. */
@@ -140,11 +141,15 @@ export class Hearing {
       fail(again, error, failures, again === undefined);
     } else if (what.type === "page") {
       part.hasBegun = true;
-      const { isLate, error, hasShown, newest = this.#newest } = what;
-      this.#newest = newest;
-      if (hasShown) this.#blankSince = NEVER;
-      // Only good answers in a row say that nothing shows.
-      else if (hasShown === false) this.#blankSince = Math.max(this.#blankSince ?? now, failure ? now : NOW);
+      const { isLate, error, hasShown, newest } = what;
+      if (hasShown) this.#endBlank();
+      else if (hasShown === false && this.#blankSince !== NEVER) {
+        // Only good answers in a row say that nothing shows, and that a pair is quiet only one after so long.
+        const since = Math.max(this.#blankSince ?? now, failure ? now : NOW);
+        const isSaid = newest === undefined || now >= since + QUIET;
+        this.#blankSince = since;
+        this.#blank = isSaid ? { at: since + PATIENCE, text: blank(this.#what, newest) } : undefined;
+      }
       if (!isLate) part.failure = undefined;
       else if (failure === undefined) fail(undefined, error);
     } else if (failure !== undefined) return;
@@ -170,22 +175,20 @@ export class Hearing {
       };
       offer({ at: toldAt + ROWS_APART, text, error, failures: 0, said });
     }
-    const isBlank = this.#blankSince !== undefined && this.#blankSince < NEVER;
-    if ((this.#told === undefined && !isBlank) || !this.#isWell) return next;
+    if ((this.#told === undefined && this.#blank === undefined) || !this.#isWell) return next;
     if (this.#told !== undefined) {
       const said = () => {
         this.#told = undefined;
       };
       offer({ at: NOW, text: "well again", failures: 0, said });
     }
-    if (isBlank) {
-      const said = () => {
-        this.#blankSince = NEVER;
-      };
-      const patience = this.#newest === undefined ? PATIENCE : QUIET;
-      offer({ at: this.#blankSince! + patience, text: blank(this.#what, this.#newest), failures: 0, said });
-    }
+    if (this.#blank !== undefined) offer({ ...this.#blank, failures: 0, said: () => this.#endBlank() });
     return next;
+  }
+
+  #endBlank(): void {
+    this.#blankSince = NEVER;
+    this.#blank = undefined;
   }
 
   get #isWell(): boolean {

@@ -323,7 +323,7 @@ export class Poller<State> implements RunningPoll {
       if (isNotFound(error)) return next;
     }
     const again = retryAt(this.#core, error, this.#feed.failures);
-    // Before that nothing goes out.
+    // A poll before this would fail at once: a 429 stops the client, or no units are left.
     const earliest = error instanceof QuotaExceededError ? again : now + heldFor(error);
     const due = Math.max(earliest, Math.min(next.at, again));
     const slot = due === next.at ? next : { at: due, kind };
