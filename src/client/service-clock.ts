@@ -140,7 +140,7 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   if (heard !== undefined && (sent >= heard.lowAt + 1_000 || seen.high < known!.low)) return clock;
   if (heard === undefined) {
     const others = before.heard.filter((one) => !isLost(one)).slice(0, REMEMBERED - 1);
-    clock.heard = [{ ...seen, question }, ...others];
+    clock.heard = [{ ...seen, question }].concat(others);
   }
   if (known === undefined) {
     clock.isConfirmed = seen.low <= NEAR && seen.high >= -NEAR;
@@ -148,9 +148,10 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     return ofMachines(clock, [seen]);
   }
   const gaps = before.machines.map((machine) => gapBetween(machine, seen));
-  const drifted = before.machines.map((machine) => gapBetween(asOf(machine, received), seen));
   // What fits a machine as it is known is none of another one that would have to have drifted.
-  const fit = gaps.some((gap) => gap <= 0) ? gaps : drifted;
+  const fit = gaps.some((gap) => gap <= 0)
+    ? gaps
+    : before.machines.map((machine) => gapBetween(asOf(machine, received), seen));
   const apart = Math.min(...fit);
   const own = fit.indexOf(apart);
   const isFar = gapBetween(known, seen) > SKEW;
@@ -211,6 +212,8 @@ function updatedMachine(machine: Machine, seen: Machine, clock: ServiceClock): M
 
 /** The fewest machines that so many answers, the newest first, can be of, the one furthest behind first; none where one will do. */
 function machinesOf(heard: readonly Machine[], now: number, clock: ServiceClock): Machine[] {
+  const common = heard.reduce<Bounds>(intersection, { low: -Infinity, high: Infinity });
+  if (common.low <= common.high + TWO_CLOCKS) return [];
   const rough = heard.map((one) => {
     const { low, high } = asOf(one, now);
     return { one, low: low - TWO_CLOCKS / 2, high: high + TWO_CLOCKS / 2 };
@@ -253,10 +256,9 @@ function withoutAnswersOf(other: Bounds, machine: Machine, roundTrip: number): M
 /** Goes by these machines, but for those that are forgotten. */
 function ofMachines(clock: Draft, known: readonly Machine[]): ServiceClock {
   const lately = known.filter((machine) => isRecent(machine, clock));
-  const machines = lately.length === 0 ? known : lately;
-  clock.machines = [...machines].sort((a, b) => a.low - b.low);
-  const { low } = clock.machines[0]!;
-  clock.bounds = { low, high: Math.max(...machines.map(({ high }) => high)) };
+  const machines = [...(lately.length === 0 ? known : lately)].sort((a, b) => a.low - b.low);
+  clock.machines = machines;
+  clock.bounds = { low: machines[0]!.low, high: Math.max(...machines.map(({ high }) => high)) };
   return clock;
 }
 

@@ -72,23 +72,28 @@ export function compare(rules: CandleRules, before: CandleBook, page: Page, beli
       changes.push({ type: "updated", candle, previous: candle, status: "final", revision: revision + 1 });
   };
 
+  const holdFrom = (timestamp: number, isDoubtful: boolean) => {
+    hold = Math.min(hold, timestamp);
+    hasDoubt ||= isDoubtful;
+  };
+
   const miss = (entry: CandleEntry) => {
     const { candle, status, revision } = entry;
     const { timestamp } = candle;
     const isNewest = timestamp > lastRowOf(page);
     // What the answer before has lacked along with anchors counts only where nothing newer shows.
     const missedAt = before.lacking.size === 0 || isNewest ? entry.missedAt : undefined;
+    const missed = { ...entry, missedAt: missedAt ?? at };
     if (!isAsked(timestamp) || !isWhole) {
       // One that lacks anchors counts where nothing newer shows: so does the answer of a machine that lags.
       const isMissed = isSound && isAsked(timestamp) && isNewest;
-      keep(isMissed ? { ...entry, missedAt: entry.missedAt ?? at } : entry);
+      keep(isMissed ? missed : entry);
     } else if (unplaced !== undefined) keepUnread(entry);
     else if (missedAt !== undefined && isGone(rules, page, timestamp, missedAt)) {
       changes.push({ type: "removed", candle, status, revision: revision + 1 });
     } else {
-      hold = Math.min(hold, timestamp);
-      hasDoubt ||= mayShowSoon(missedAt ?? at, at);
-      keep({ ...entry, missedAt: missedAt ?? at });
+      holdFrom(timestamp, mayShowSoon(missedAt ?? at, at));
+      keep(missed);
     }
   };
 
@@ -100,16 +105,11 @@ export function compare(rules: CandleRules, before: CandleBook, page: Page, beli
     if (!mayBeReadYet(row) && (known === undefined || mayBeReadYet(known))) dropped.push(start);
   };
 
-  const doubt = (timestamp: number) => {
-    hold = Math.min(hold, timestamp);
-    hasDoubt = true;
-  };
-
   /** A row that cannot be read still proves that there is a candle. */
   const cannotRead = (start: number, entry: CandleEntry | undefined) => {
     const row = readAgain(before.broken.get(start), at);
     keepBroken(start, row);
-    if (mayBeReadYet(row)) doubt(start);
+    if (mayBeReadYet(row)) holdFrom(start, true);
     if (entry !== undefined) keepUnread(entry);
   };
 
@@ -119,7 +119,7 @@ export function compare(rules: CandleRules, before: CandleBook, page: Page, beli
     const missedAt = row.missedAt ?? at;
     if (isSought && isApart(at, missedAt)) return;
     keepBroken(start, isSought ? { ...row, missedAt } : row);
-    doubt(start);
+    holdFrom(start, true);
   };
 
   const { candles } = page;
@@ -128,8 +128,8 @@ export function compare(rules: CandleRules, before: CandleBook, page: Page, beli
   // A longer interval that is not final keeps its final candles.
   const keptFrom = rules.frames?.start(finalUntil) ?? finalUntil;
   let [nextCandle, nextKnown, nextTroubled] = [0, 0, 0];
-  while (nextCandle < candles.length && candles[nextCandle]!.timestamp < finalUntil) nextCandle += 1;
-  for (; nextKnown < known.length && known[nextKnown]!.candle.timestamp < finalUntil; nextKnown += 1)
+  while ((candles[nextCandle]?.timestamp ?? finalUntil) < finalUntil) nextCandle += 1;
+  for (; (known[nextKnown]?.candle.timestamp ?? finalUntil) < finalUntil; nextKnown += 1)
     if (known[nextKnown]!.candle.timestamp >= keptFrom) entries.push(known[nextKnown]!);
   for (;;) {
     const candle = candles[nextCandle];
@@ -156,6 +156,8 @@ export function compare(rules: CandleRules, before: CandleBook, page: Page, beli
 /** The intervals, ascending, of rows that are broken in an answer, or were in the one before. */
 function troubledIntervals({ broken: before, finalUntil }: CandleBook, { broken }: Page): readonly number[] {
   if (before.size === 0 && broken.length === 0) return broken;
-  const all = new Set([...broken, ...[...before.keys()].filter((start) => start !== undefined)]);
-  return [...all].filter((start) => start >= finalUntil).sort((a, b) => a - b);
+  const all = [...new Set([...broken, ...before.keys()])];
+  return all
+    .filter((start): start is number => start !== undefined && start >= finalUntil)
+    .sort((a, b) => a - b);
 }

@@ -1,13 +1,6 @@
 import { APART, isApart, mayShowSoon } from "../../poll/apart.js";
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
-import {
-  ANCHORS,
-  byAnotherClock,
-  type CandleBook,
-  type CandleChange,
-  NONE_BROKEN,
-  NONE_LACKING,
-} from "./book.js";
+import { ANCHORS, byAnotherClock, type CandleBook, type CandleChange, NONE_LACKING } from "./book.js";
 import { compare } from "./comparison.js";
 import { type BrokenRow, firstRowOf, isGone, lastRowOf, mayBeReadYet, readAgain } from "./evidence.js";
 import type { Page } from "./page.js";
@@ -61,9 +54,9 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
   const gone = anchorsGone(rules, book, page, lacking);
   const unplaced = page.hasUnplaced ? readAgain(book.broken.get(undefined), at) : undefined;
   const isJoined = page.from <= book.finalUntil;
-  const isSound = isJoined && !page.isInDoubt && page.isUnfinished !== true && !mayBeReadYet(unplaced);
+  const isSound = isJoined && !page.isInDoubt && !page.isUnfinished && !mayBeReadYet(unplaced);
   // `gone` is a part of `lacking`.
-  const isWhole = isSound && lacking.size === gone.size;
+  const isWhole = isSound && lacking.size === gone.length;
   const settledEnd = Math.min(settledUntil(rules, at), to);
   const windowFrom = Math.min(windowStart(rules, at), to);
   const silenceEnd = silenceEndOf(book, page);
@@ -159,16 +152,15 @@ function anchorsGone(
   { anchors }: CandleBook,
   page: Page,
   lacking: ReadonlyMap<number, number>,
-): ReadonlySet<number> {
-  if (lacking.size === anchors.length) return new Set();
-  const gone = [...lacking].filter(([anchor, missedAt]) => isGone(rules, page, anchor, missedAt));
-  return new Set(gone.map(([anchor]) => anchor));
+): readonly number[] {
+  if (lacking.size === 0 || lacking.size === anchors.length) return [];
+  return anchors.filter((anchor) => isGone(rules, page, anchor, lacking.get(anchor) ?? page.at));
 }
 
 function anchorsAfter(
   { anchors, coveredFrom, finalUntil: before }: CandleBook,
   { candles }: Page,
-  gone: ReadonlySet<number>,
+  gone: readonly number[],
   finalUntil: number,
 ): readonly number[] {
   const newest = anchors.at(-1) ?? 0;
@@ -178,8 +170,8 @@ function anchorsAfter(
     .filter(({ timestamp: at }) => at > newest && at < finalUntil && !wasSilent(at))
     .slice(-ANCHORS)
     .map(({ timestamp }) => timestamp);
-  if (finals.length + gone.size === 0) return anchors;
-  return [...anchors.filter((anchor) => !gone.has(anchor)), ...finals].slice(-ANCHORS);
+  if (finals.length + gone.length === 0) return anchors;
+  return [...anchors.filter((anchor) => !gone.includes(anchor)), ...finals].slice(-ANCHORS);
 }
 
 /**
@@ -201,7 +193,7 @@ function toldUntil({ intervals }: CandleRules, { anchors, finalUntil }: CandleBo
   const { isAscending, to } = page;
   const last = lastRowOf(page);
   const isKnown = last < finalUntil || last <= (anchors.at(-1) ?? -Infinity);
-  return isAscending !== true || isKnown ? to : Math.min(to, intervals.end(last));
+  return !isAscending || isKnown ? to : Math.min(to, intervals.end(last));
 }
 
 /** The broken rows of intervals that are not final: those that are final are not asked for again. */
@@ -209,7 +201,7 @@ function notFinal(
   broken: ReadonlyMap<number | undefined, BrokenRow>,
   finalUntil: number,
 ): ReadonlyMap<number | undefined, BrokenRow> {
-  if (broken.size === 0) return NONE_BROKEN;
+  if (broken.size === 0) return broken;
   return new Map([...broken].filter(([start]) => start === undefined || start >= finalUntil));
 }
 

@@ -82,8 +82,9 @@ export function lackingIn(
   known: readonly number[],
   { candles, broken, hasUnplaced }: Pick<Page, "candles" | "broken" | "hasUnplaced">,
 ): readonly number[] {
-  const shown = new Set([...candles.map(({ timestamp }) => timestamp), ...broken]);
-  return hasUnplaced ? [] : known.filter((timestamp) => !shown.has(timestamp));
+  const isShown = (known: number) =>
+    broken.includes(known) || candles.some(({ timestamp }) => timestamp === known);
+  return known.filter((timestamp) => !(hasUnplaced || isShown(timestamp)));
 }
 
 /** Whether rows ascend, or descend with -1. */
