@@ -249,7 +249,7 @@ function pollsOf(revisionWindow: number, length: number): Polls {
         epoch: 0,
         isInDoubt: false,
         candles: [...candles.slice(Math.max(0, first - ANCHORS), first), ...closed, running],
-        lacking: new Set(),
+        lacking: [],
         broken: [],
         hasUnplaced: false,
         refusal: undefined,

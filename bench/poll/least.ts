@@ -10,7 +10,6 @@ import type { VirtualClock } from "../../src/replay/virtual-clock.js";
 import { intervalsOf } from "../../src/timeframe.js";
 
 const TIMEOUT = 10_000;
-const NONE: ReadonlySet<number> = new Set();
 
 /** What the floors ask, and by which clock their timers go. */
 export interface LeastOptions {
@@ -60,7 +59,7 @@ export class LeastPoll {
       epoch: 0,
       isInDoubt: false,
       candles: page.result.toReversed(),
-      lacking: NONE,
+      lacking: [],
       broken: [],
       hasUnplaced: false,
       refusal: undefined,

@@ -50,10 +50,7 @@ export function callAfter(
  */
 export function sleepUntil(scheduler: SchedulerLike, instant: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
-    if (signal?.aborted) {
-      reject(signal.reason);
-      return;
-    }
+    signal?.throwIfAborted();
     if (scheduler.now() >= instant) {
       resolve();
       return;

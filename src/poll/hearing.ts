@@ -175,7 +175,7 @@ export class Hearing {
       };
       offer({ at: toldAt + ROWS_APART, text, error, failures: 0, said });
     }
-    if ((this.#told === undefined && this.#blank === undefined) || !this.#isWell) return next;
+    if (!this.#isWell) return next;
     if (this.#told !== undefined) {
       const said = () => {
         this.#told = undefined;

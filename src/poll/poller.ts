@@ -268,8 +268,7 @@ export class Poller<State> implements RunningPoll {
     const { failures, lastError } = isSuccess
       ? { failures: 0, lastError: isLate ? error : undefined }
       : this.#feed;
-    const feed = { state, isFresh: true, isLate, failures };
-    this.#emit(lastError === undefined ? feed : { ...feed, lastError });
+    this.#emit({ state, isFresh: true, isLate, failures, ...(lastError && { lastError }) });
     this.#tell?.({ type: "page", isLate, error: lastError, hasShown, newest });
   }
 

@@ -60,7 +60,7 @@ export function pageOf(
     isInDoubt: false,
     candles,
     broken: broken.map((minute) => minute * MINUTE),
-    lacking: new Set(lacking.map((minute) => minute * MINUTE)),
+    lacking: lacking.map((minute) => minute * MINUTE),
     hasUnplaced: false,
     refusal: undefined,
     isEmpty: candles.length + broken.length === 0 && !more.hasUnplaced,

@@ -143,7 +143,7 @@ function answer(
     epoch,
     isInDoubt: scene.isInDoubt === true,
     candles,
-    lacking: new Set(hasUnplaced ? [] : anchors.filter((anchor) => !there.has(anchor))),
+    lacking: hasUnplaced ? [] : anchors.filter((anchor) => !there.has(anchor)),
     broken: broken.filter((start) => start >= from),
     hasUnplaced,
     refusal: undefined,

@@ -41,9 +41,9 @@ export async function judged(
     if (!isPoll || !(error instanceof PairstreamError)) throw error;
   });
   if (!alone || (isBlank && alone.isEmpty)) return judgement;
-  if (alone.lacking.size < anchors.length) {
+  if (alone.lacking.length < anchors.length) {
     // Those that it shows are there: whether they are lacking is asked anew.
-    const lacking = new Map([...alone.lacking].map((anchor) => [anchor, alone.at]));
+    const lacking = new Map(alone.lacking.map((anchor) => [anchor, alone.at]));
     return { ...judgement, book: { ...judgement.book, lacking } };
   }
   // What the answer in hand lacks may be gone, or cut: only a fresh one can tell.

@@ -98,7 +98,7 @@ export class ForwardWalk {
       this.#ends.pop();
       const follows = page.from === anchors.at(-1) && this.#rules.intervals.end(page.from) === finalUntil;
       if (follows && page.to > finalUntil && page.to <= until && page.epoch === epoch)
-        return { ...page, from: finalUntil, lacking: new Set(), failure: undefined };
+        return { ...page, from: finalUntil, lacking: [], failure: undefined };
     }
     return undefined;
   }

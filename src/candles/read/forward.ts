@@ -101,6 +101,6 @@ function heldTo(known: readonly number[], book: CandleBook, page: Page): [Candle
   if (own.length === 0) return [book, page];
   return [
     { ...book, anchors: [...anchors, ...own].sort((a, b) => a - b) },
-    { ...page, lacking: new Set([...page.lacking, ...lackingIn(own, page)]) },
+    { ...page, lacking: [...page.lacking, ...lackingIn(own, page)] },
   ];
 }

@@ -111,7 +111,8 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
       // Arrays that have grown have room for seventeen, and each series keeps these.
       entries: comparison.entries.slice(),
       anchors,
-      lacking: page.isInDoubt ? book.lacking : lacking,
+      // All that a whole answer lacks is gone.
+      lacking: page.isInDoubt ? book.lacking : isWhole ? NONE_LACKING : lacking,
       silence,
       broken: notFinal(broken, finalUntil),
       finalUntil,
@@ -141,8 +142,8 @@ function anchorsLacking(
   { anchors, lacking: before }: CandleBook,
   { lacking, at }: Page,
 ): ReadonlyMap<number, number> {
-  if (lacking.size === 0) return NONE_LACKING;
-  const own = anchors.filter((anchor) => lacking.has(anchor));
+  if (lacking.length === 0) return NONE_LACKING;
+  const own = anchors.filter((anchor) => lacking.includes(anchor));
   return new Map(own.map((anchor) => [anchor, before.get(anchor) ?? at]));
 }
 

@@ -17,7 +17,7 @@ export interface Page {
   /** The candles of the range, and those that it shows before that; ascending, one an interval. */
   readonly candles: readonly Candle[];
   /** The known candles that it was asked for and does not show. */
-  readonly lacking: ReadonlySet<number>;
+  readonly lacking: readonly number[];
   /** The intervals of the range whose row breaks the contract, ascending. */
   readonly broken: readonly number[];
   /** Whether there is a row that breaks the contract and may be that of any interval. */
@@ -67,7 +67,7 @@ export function readOf(
   return {
     ...told,
     candles: candles.filter(({ timestamp }) => timestamp < told.to),
-    lacking: new Set(lackingIn(anchors, { candles, broken: [...broken], hasUnplaced })),
+    lacking: lackingIn(anchors, { candles, broken: [...broken], hasUnplaced }),
     broken: [...broken].filter((key) => isIn(key, told)).sort((a, b) => a - b),
     hasUnplaced,
     isAscending: candles.length > 1 && isOrdered(rows, 1),
@@ -82,9 +82,8 @@ export function lackingIn(
   known: readonly number[],
   { candles, broken, hasUnplaced }: Pick<Page, "candles" | "broken" | "hasUnplaced">,
 ): readonly number[] {
-  const isShown = (known: number) =>
-    broken.includes(known) || candles.some(({ timestamp }) => timestamp === known);
-  return known.filter((timestamp) => !(hasUnplaced || isShown(timestamp)));
+  const shown = new Set([...candles.map(({ timestamp }) => timestamp), ...broken]);
+  return hasUnplaced ? [] : known.filter((timestamp) => !shown.has(timestamp));
 }
 
 /** Whether rows ascend, or descend with -1. */

@@ -143,7 +143,7 @@ export class SeriesPages {
       const part = toldOf(intervals, range(), pages, served.at(-1));
       // All of the range is no part of it while known candles beside it are still to come.
       const isAll = part !== undefined && part.from <= from && part.to >= range().to;
-      return isAll && readOf(served, { anchors, range: part }).lacking.size > 0 ? undefined : part;
+      return isAll && readOf(served, { anchors, range: part }).lacking.length > 0 ? undefined : part;
     };
     const walk = walkOf(this.#core.send, {
       route: (cursor, now) => {

@@ -64,7 +64,7 @@ export function strideToFind(stride: Stride, page: Page, missing: number): Strid
 
 /** Whether an answer shows nothing before the end of its range, and nothing says that it should. */
 export function isSilent(page: Page): boolean {
-  const isEmpty = page.candles.length + page.broken.length + page.lacking.size === 0;
+  const isEmpty = page.candles.length + page.broken.length + page.lacking.length === 0;
   return isEmpty && !page.hasUnplaced && !page.isInDoubt && !page.isUnfinished;
 }
 

@@ -1,5 +1,6 @@
 import type { SchedulerLike, Subscription } from "rxjs";
 import { onAbort } from "../../aborts.js";
+import { RateLimitError } from "../../errors.js";
 import type { Priority, ThrottledActivity } from "../activity.js";
 import { callAt } from "../timers.js";
 import {
@@ -37,8 +38,8 @@ export type Throttling = Omit<ThrottledActivity, "type" | "at">;
  */
 export type Begin<T> = (now: number, end: (at: number) => void) => Promise<T>;
 
-/** A request that waits; it is called with the instant at which it may start. */
-type Waiter = (now: number) => void;
+/** A request that waits; it is called with the instant at which it may start, or with none: then it asks anew. */
+type Waiter = (now: number | undefined) => void;
 
 /** Lets requests start: within the rate limit, not during a pause, by priority, a long wait and first come first served. */
 export class Budget {
@@ -46,6 +47,7 @@ export class Budget {
   readonly #limit: RateLimit | undefined;
   readonly #report: (throttling: Throttling) => void;
   readonly #overloaded: (what: Waiting, waiting: number) => void;
+  readonly #longestPause: number;
   /** In the order in which they are served, each waiter with when it came. */
   readonly #queues = PRIORITIES.map(() => new Map<Waiter, number>());
   /** How many waiters have started. */
@@ -65,19 +67,26 @@ export class Budget {
     limit: RateLimit | undefined,
     report: (throttling: Throttling) => void,
     overloaded: (what: Waiting, waiting: number) => void = () => {},
+    longestPause = Infinity,
   ) {
     this.#scheduler = scheduler;
     this.#limit = limit;
     this.#report = report;
     this.#overloaded = overloaded;
+    this.#longestPause = longestPause;
   }
 
   /**
-   * Calls `begin` as soon as a request may start. Resolves as `begin` does; rejects with the signal's reason if that
-   * aborts first.
+   * Calls `begin` as soon as a request may start. Resolves as `begin` does; rejects with the signal's reason if that aborts
+   * first, and with a `RateLimitError` where a pause lasts for longer than `longestPause`.
    */
   start<T>(priority: Priority, signal: AbortSignal | undefined, begin: Begin<T>): Promise<T> {
     if (signal?.aborted) return Promise.reject(signal.reason);
+    const held = this.pausedFor;
+    if (held > this.#longestPause) {
+      const text = `The service has answered 429: nothing is sent for ${Math.ceil(held / 1_000)} s`;
+      return Promise.reject(new RateLimitError(text, "", held));
+    }
     // Nearly always a request may start at once: it needs no queue and no listener.
     const now = this.#first() === undefined ? this.#enter() : undefined;
     if (now !== undefined) return this.#follow(now, begin);
@@ -93,7 +102,7 @@ export class Budget {
       const waiter: Waiter = (sent) => {
         queue.delete(waiter);
         stay();
-        resolve(this.#follow(sent, begin));
+        resolve(sent === undefined ? this.start(priority, signal, begin) : this.#follow(sent, begin));
       };
       queue.set(waiter, this.#latest);
       const what = priority === "history" ? "histories" : "polls";
@@ -126,7 +135,7 @@ export class Budget {
   serve(): void {
     for (let waiter = this.#first(); waiter !== undefined; waiter = this.#first()) {
       const now = this.#enter();
-      if (now === undefined) {
+      if (now === undefined && this.pausedFor <= this.#longestPause) {
         const at = this.#now();
         this.#noteWait(at);
         this.#arm(this.#opensAt(at), at);
@@ -240,6 +249,6 @@ export class Budget {
     if (this.#reported === until) return;
     this.#reported = until;
     const waiting = this.#queues.reduce((sum, queue) => sum + queue.size, 0);
-    this.#report({ ...(until === undefined ? {} : { until }), reason, waiting });
+    this.#report({ ...(until !== undefined && { until }), reason, waiting });
   }
 }

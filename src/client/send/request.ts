@@ -4,7 +4,6 @@ import {
   ContractError,
   NetworkError,
   QuotaExceededError,
-  RateLimitError,
   TimeoutError,
 } from "../../errors.js";
 import type { ActivityFeed } from "../activity.js";
@@ -71,6 +70,8 @@ export class Sender {
       rateLimit,
       (told) => activity.emit(() => ({ type: "throttled", at: scheduler.now(), ...told })),
       (what, waiting) => say(overloadText(rateLimit, what, waiting)),
+      // As where an answer asks for a longer wait than the rules allow.
+      settings.retry.maxDelay,
     );
     const serviceNow = () => serviceTimeBounds(this.clock, scheduler.now());
     let isShort = false;
@@ -94,12 +95,6 @@ export class Sender {
     let answer: CallResult<T> | undefined;
     for (let answers = 0; ; ) {
       this.spending.check(callKindOf(ask.route));
-      const held = this.#budget.pausedFor;
-      // As where an answer asks for a longer wait than the rules allow.
-      if (held > retry.maxDelay) {
-        const wait = Math.ceil(held / 1_000);
-        throw new RateLimitError(`The service has answered 429: nothing is sent for ${wait} s`, "", held);
-      }
       const came = await start(ask.priority, ask.signal, (now, end) =>
         this.#attempt(ask, attempt, now, end, refused),
       );
@@ -109,7 +104,8 @@ export class Sender {
         answer = came;
         ask.tell?.({ type: "answer" });
         if (!ask.needsClock || this.clock.isConfirmed || answers >= CLOCK_READS) return came;
-        [attempt, resends] = [1, 0];
+        attempt = 1;
+        resends = 0;
         continue;
       }
       const { route, error, hint, at, isStale, key } = came;

@@ -45,6 +45,15 @@ describe("absence", () => {
     expect(see(6, 42, { 4: 1, 6: 1 })).toEqual(["removed 5=1 closed r2"]);
   });
 
+  it("counts from the answer with which known candles are gone on", () => {
+    const seen = observe({}, [-3, -2, -1]);
+    const { see } = seen;
+    see(5, 30, { 4: 1, 5: 1 });
+    for (const second of [40, 41]) see(5, second, { 5: 1 }, { lacking: [-2, -1] });
+    expect(seen.anchors).toEqual([-3]);
+    expect(see(5, 42, { 5: 1 })).toEqual(["removed 4=1 closed r1"]);
+  });
+
   it("is forgotten when the candle is back", () => {
     const { see } = observe();
     see(5, 1, { 4: 1, 5: 1 });

@@ -61,7 +61,7 @@ function forgetFuture(told: Map<number, unknown>, { page, before, judgement }: L
 
 /** Whether nothing at all speaks against a page. */
 const isGood = ({ isInDoubt, hasUnplaced, lacking }: Page) =>
-  !isInDoubt && !hasUnplaced && lacking.size === 0;
+  !isInDoubt && !hasUnplaced && lacking.length === 0;
 
 it("holds what is not final: what its changes make of it, one entry an interval, ascending", () => {
   holdsFor((_, looks) => {
@@ -257,7 +257,7 @@ it("covers only what an answer tells of that was made after its end and settle",
 it("takes nothing from a copy of the same answer", () => {
   holdsFor((rules, looks) => {
     for (const { page, judgement } of looks) {
-      if (judgement.book.anchors.length === 0 && page.lacking.size > 0) continue;
+      if (judgement.book.anchors.length === 0 && page.lacking.length > 0) continue;
       const again = judge(rules, judgement.book, page);
       expect(again.changes).toEqual([]);
       expect(again.dropped).toEqual([]);
@@ -281,7 +281,7 @@ it("makes nothing final by an answer that lacks what has to be there, unless tha
   holdsFor((_, looks) => {
     let lackedAt = Number.POSITIVE_INFINITY;
     for (const { page, before, judgement } of looks) {
-      const own = before.anchors.filter((anchor) => page.lacking.has(anchor));
+      const own = before.anchors.filter((anchor) => page.lacking.includes(anchor));
       if (own.length === 0 && !page.isInDoubt) lackedAt = Number.POSITIVE_INFINITY;
       const isSecond = page.at >= lackedAt + 1_000 && own.length < before.anchors.length;
       if (own.length > 0 && !page.isInDoubt) lackedAt = Math.min(lackedAt, page.at);

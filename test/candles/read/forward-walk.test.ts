@@ -16,7 +16,7 @@ function pageOf(from: number, to: number, at: number, failure?: NetworkError): P
   const candles = Array.from({ length: to - from }, (_, n) => ({ timestamp: minute(from + n) }) as Candle);
   return {
     ...{ from: minute(from), to: minute(to), at: minute(at), epoch: 0, isInDoubt: false, candles, failure },
-    ...{ lacking: new Set<number>(), broken: [], hasUnplaced: false, refusal: undefined, isEmpty: false },
+    ...{ lacking: [], broken: [], hasUnplaced: false, refusal: undefined, isEmpty: false },
     bornAt: undefined,
   };
 }

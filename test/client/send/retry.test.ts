@@ -280,6 +280,27 @@ describe("a 429", () => {
     expect((await later).result).toHaveLength(1);
   });
 
+  it("fails at once what waits already, where it would have to wait for longer than maxDelay", async () => {
+    const { client, calls, clock } = fakeClient(
+      script({ status: 429, headers: { "retry-after": "60" }, after: 10 }, { after: 20 }),
+      { retry: { maxDelay: 5_000 }, rateLimit: { requests: 2, per: 1_000 } },
+    );
+    const ends: [number, string, number | undefined][] = [];
+    for (let index = 0; index < 5; index += 1) {
+      const note = (name: string, error?: unknown) =>
+        ends.push([clock.now() - START, name, (error as RateLimitError | undefined)?.retryAfter]);
+      client.ohlcvPage(QUERY).then(
+        () => note("answer"),
+        (error) => note(error.name, error),
+      );
+    }
+    await clock.advanceBy(30);
+    expect(calls).toHaveLength(2);
+    const refused = Array.from({ length: 3 }, () => [10, "RateLimitError", 60_000]);
+    expect(ends).toEqual([...refused, [10, "RateLimitError", 60_000], [20, "answer", undefined]]);
+    expect(clock.pending).toBe(0);
+  });
+
   it("stops everything that the client sends", async () => {
     const { client, calls, clock } = fakeClient(script({ status: 429, headers: { "retry-after": "2" } }), {
       rateLimit: false,
