@@ -128,7 +128,9 @@ export class Budget {
 
   /** For how many ms more nothing may start because of a pause; 0 where there is none. */
   get pausedFor(): number {
-    return Math.max(0, this.#pausedUntil - this.#now());
+    // If the clock was set back, the pause moves with it.
+    const now = this.#now();
+    return Math.max(0, this.#pausedUntil - now);
   }
 
   /** Starts what may start. */

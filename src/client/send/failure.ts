@@ -92,7 +92,7 @@ function messageIn(text: string): string {
 
 /**
  * How long the service asks to wait before the next request, in ms, at most an hour; `undefined` if it does not say.
- * `now`: the service's earliest time, for an answer without a `Date`.
+ * `now`: the service's earliest time.
  */
 export function hintOf(answer: Answer, now: number): number | undefined {
   if (answer.status !== 429 && answer.status !== 503) return undefined;
@@ -103,15 +103,16 @@ export function hintOf(answer: Answer, now: number): number | undefined {
 /** When the service says that units come back, by its clock; `undefined` if it does not say, or names a time after years. */
 function resetOf(answer: Answer, now: number): number | undefined {
   const wait = waitOf(answer, now);
-  return wait === undefined || wait > LONGEST_PERIOD ? undefined : (answer.date ?? now) + wait;
+  return wait === undefined || wait > LONGEST_PERIOD ? undefined : now + wait;
 }
 
 /** What `Retry-After` says, in ms, at least 0. */
-function waitOf({ header, date }: Answer, now: number): number | undefined {
+function waitOf({ header, date = 0 }: Answer, now: number): number | undefined {
   const text = header("retry-after")?.trim() ?? "";
   const wait = /^\d+(\.\d+)?$/.test(text)
     ? Number(text) * 1_000
-    : (parseHttpDate(text) ?? Number.NaN) - (date ?? now);
+    : // One `Date` alone may be wrong.
+      (parseHttpDate(text) ?? Number.NaN) - Math.max(date, now);
   return Number.isNaN(wait) ? undefined : Math.max(0, wait);
 }
 

@@ -313,7 +313,7 @@ describe("the budget", () => {
     const clock = new VirtualClock(10_000_000);
     let back = 0;
     const scheduler = { now: () => clock.now() - back, schedule: clock.schedule.bind(clock) };
-    const budget = new Budget(scheduler, { requests: 1, per: 1_000 }, () => {});
+    const budget = new Budget(scheduler, { requests: 1, per: 1_000 }, () => {}, undefined, 2_000);
     // It has looked at the clock.
     await budget.start("refresh", undefined, () => Promise.reject("not sent")).catch(() => {});
     await begin(budget);

@@ -502,3 +502,18 @@ it("takes a Retry-After that is a date by the service's clock, as far as that is
   const { retryAfter } = (await second) as RateLimitError;
   expect(Math.abs(retryAfter! - 5_000)).toBeLessThan(1_100);
 });
+
+it("takes a Retry-After that is a date by the service's clock, where the answer's own Date is minutes off", async () => {
+  const start = at("06:00:00");
+  const world = new World({ start, hasDate: true, client: { retry: false } });
+  world.swap(start - 60_000, 1);
+  const call = () => world.client.sniperReport({ pairAddress: PAIR }).catch((error: unknown) => error);
+  for (let count = 0; count < 2; count += 1) await Promise.all([call(), world.clock.advanceBy(1_000)]);
+  const dated = (offset: number) => new Date(world.clock.now() + offset).toUTCString();
+  for (const off of [-360_000, 360_000]) {
+    const headers = { date: dated(off), "retry-after": dated(5_000) };
+    world.interfere = () => answered(429, "", headers);
+    const [error] = await Promise.all([call(), world.clock.advanceBy(6_000)]);
+    expect([off, Math.floor((error as RateLimitError).retryAfter!)]).toEqual([off, off < 0 ? 5_000 : 0]);
+  }
+});

@@ -145,11 +145,13 @@ function watchPauses({ plan, exchanges, told }: RunLog, context: Context) {
     if (status !== 429 || received === undefined) continue;
     const { retryAfter, date } = headers;
     const seconds = Number(retryAfter ?? Number.NaN);
-    // A date without a `Date` beside it counts by what is known of the service's clock from other answers.
-    const isDated = Number.isNaN(seconds) && retryAfter !== undefined && date === undefined;
+    const service = context.serviceClock(received);
+    // A date without a `Date` beside it, or with one that is behind, counts by what is known of the service's clock from other answers.
+    const isBehind = date === undefined || service - date >= 1_000;
+    const isDated = Number.isNaN(seconds) && retryAfter !== undefined && isBehind;
     const isTold = told.some((other) => other.received! < received && other.headers.date !== undefined);
     if (isDated && !(isTold && context.isTrusted(order))) continue;
-    const now = date ?? context.serviceClock(received);
+    const now = Math.max(date ?? -Infinity, service);
     const until = Number.isNaN(seconds) ? Date.parse(retryAfter ?? "") - now : seconds * 1_000;
     // Nor is it known to have passed sooner than the clock tells.
     const isOver = until <= (isDated ? -context.toleranceAt(order) - context.untoldAt(order) : 0);
