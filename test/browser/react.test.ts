@@ -117,7 +117,12 @@ describe.skipIf(executablePath === undefined && !isRequired).each(REACTS)(
     it.sequential("shows what ended a stream, and begins anew with another key or component", async () => {
       const works = { error: undefined, events: true };
       expect(await outcomeOf("failing", /status 401; check apiKey; the stream ends$/)).toEqual({
-        failed: { error: "AuthenticationError", open: 0, pending: 0 },
+        failed: {
+          error: "AuthenticationError",
+          status: ["stalled", "AuthenticationError"],
+          open: 0,
+          pending: 0,
+        },
         still: "AuthenticationError",
         fresh: works,
         again: { ...works, state: "live" },
@@ -127,8 +132,8 @@ describe.skipIf(executablePath === undefined && !isRequired).each(REACTS)(
     it.sequential("shows what a pipe has thrown, to its component alone", async () => {
       expect(await outcomeOf("throwing")).toEqual({
         plain: true,
-        broken: "TypeError: no pipe",
-        ending: "Error: a text",
+        broken: "TypeError: no pipe, stalled",
+        ending: "Error: a text, stalled",
         late: true,
       });
     });

@@ -1,4 +1,5 @@
 import { type Observable, Subscription } from "rxjs";
+import { isPairstreamError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
 import type { Follow } from "./shared-store.js";
 
@@ -9,7 +10,7 @@ export const STARTING: FeedStatus = Object.freeze({ state: "starting", failures:
 type Fields<S> = { readonly [name in keyof S]?: Observable<() => S[name]> };
 
 /** Follows a stream for each field of a state; the first of them that fails ends all. */
-export function followFields<S extends { readonly error: Error | undefined }>(
+export function followFields<S extends { readonly error: Error | undefined; readonly status: FeedStatus }>(
   empty: S,
   fields: Fields<S>,
 ): Follow<S> {
@@ -30,7 +31,11 @@ export function followFields<S extends { readonly error: Error | undefined }>(
     const end = (thrown: unknown) => {
       all.unsubscribe();
       fail();
-      become("error", () => (thrown instanceof Error ? thrown : new Error(String(thrown))));
+      const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+      become("error", () => error);
+      // Whoever shows the status alone would take what has ended for live.
+      const lastError = isPairstreamError(error) ? { lastError: error } : {};
+      become("status", () => Object.freeze({ ...state.status, state: "stalled", ...lastError }));
     };
     for (const [name, stream] of Object.entries<Observable<() => unknown> | undefined>(fields)) {
       if (!all.closed) all.add(stream?.subscribe({ next: (now) => become(name, now), error: end }));

@@ -30,7 +30,7 @@ export interface CandlesView<E extends CandleEvent = CandleEvent> {
 export interface CandlesState<E extends CandleEvent = CandleEvent> {
   /** The newest candles, ascending, each as its newest event. The same array until one of them changes. */
   readonly events: readonly E[];
-  /** The status of the stream; `starting` until the stream reports one. */
+  /** The status of the stream; `starting` until the stream reports one, and `stalled` once it has ended. */
   readonly status: FeedStatus;
   /** The error that ended the stream, or that `pipe` threw. Nothing comes after it. */
   readonly error: Error | undefined;

@@ -172,7 +172,13 @@ async function failing() {
   ]);
   await render();
   await pass(world, 1_000);
-  const failed = { error: state!.error?.name, open: world.open, pending: world.clock.pending };
+  const { error, status } = state!;
+  const failed = {
+    error: error?.name,
+    status: [status.state, status.lastError?.name],
+    open: world.open,
+    pending: world.clock.pending,
+  };
   world.refuses = undefined;
   await render();
   await pass(world, 1_000);
@@ -213,9 +219,9 @@ async function throwing() {
   );
   await render();
   await pass(world, 1_000);
-  const result = Object.entries(shown).map(([name, { error, events }]) => [
+  const result = Object.entries(shown).map(([name, { error, events, status }]) => [
     name,
-    error === undefined ? events.length > 0 : String(error),
+    error === undefined ? events.length > 0 : `${error}, ${status.state}`,
   ]);
   unmount();
   await until(() => world.open === 0);

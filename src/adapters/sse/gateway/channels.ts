@@ -28,6 +28,8 @@ interface SharedChannel {
   end: Subscription;
 }
 
+/** How long a stream that has ended is told to whoever comes, at most, in ms: by then another one may go well. */
+const ENDING = 5_000;
 /** How long the first viewer waits before it comes back, and how much longer others do at most, in ms. */
 const RETRY = { first: 1_000, spread: 4_000 };
 /** Its multiples, without their whole parts, lie evenly between 0 and 1, however many there are. */
@@ -108,7 +110,7 @@ export class Channels {
       heartbeat,
       scheduler,
       feed: (onChange) => this.#feedOf(wanted, onChange),
-      onEnd: () => this.#endLater(key, shared),
+      onEnd: () => this.#endLater(key, shared, ENDING),
     });
     const shared: SharedChannel = { wanted, channel, viewers: 0, end: Subscription.EMPTY };
     this.#channels.set(key, shared);
@@ -124,11 +126,12 @@ export class Channels {
     return new CandleFeed({ source, options, most: maxCandles, scheduler, onChange });
   }
 
-  #endLater(key: string, shared: SharedChannel): void {
+  #endLater(key: string, shared: SharedChannel, most = Infinity): void {
     const { scheduler, linger } = this.#options;
     shared.end.unsubscribe();
     if (this.#channels.get(key) !== shared) return;
-    shared.end = callAt(scheduler, scheduler.now() + linger, () => this.#end(key, shared));
+    const wait = Math.min(linger, most);
+    shared.end = callAt(scheduler, scheduler.now() + wait, () => this.#end(key, shared));
   }
 
   #end(key: string, shared: SharedChannel): void {

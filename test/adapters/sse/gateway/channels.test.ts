@@ -98,11 +98,11 @@ describe("a channel", () => {
     for (let times = 0; times < 5; times += 1) {
       const again = await stage.view();
       expect(names(await read(stage, again, "error")).at(-1)).toBe("error");
-      await stage.pass(2_000);
+      await stage.pass(900);
     }
     expect(world.asked.length).toBe(asked);
-    // Those who come do not keep it for ever.
-    await stage.pass(20_000);
+    // Those who come do not keep it, however long a channel lingers.
+    await stage.pass(1_000);
     world.interfere = () => undefined;
     const viewer = await stage.view();
     await stage.pass(1_000);
