@@ -104,13 +104,20 @@ export class Answer {
     return heard;
   }
 
+  /** What may keep a request from a gateway, where it has not begun to answer. */
+  get #hint(): string {
+    const mayQueue = this.#reader === undefined && "document" in globalThis;
+    return mayQueue ? "; over HTTP/1.1 a browser opens six connections to a host, in all of its tabs" : "";
+  }
+
   #arm(): void {
     const { scheduler } = this.#options;
     this.#timer.unsubscribe();
     this.#timer = callAt(scheduler, this.#heardAt + this.#silence, () => {
       const limit = this.#silence;
       if (scheduler.now() < this.#heardAt + limit) this.#arm();
-      else this.close(new TimeoutError(`${this.#address} has sent nothing for ${limit} ms`, limit));
+      else
+        this.close(new TimeoutError(`${this.#address} has sent nothing for ${limit} ms${this.#hint}`, limit));
     });
   }
 }

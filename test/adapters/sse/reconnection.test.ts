@@ -1,6 +1,6 @@
 import { NetworkError, RateLimitError } from "pairstream";
 import { NEVER } from "rxjs";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { minuteCandle } from "../../candles/minute-candles.js";
 import { candles, Gateway, LIVE, short, statuses, URL_OF_GATEWAY } from "./gateway.js";
 import { eventOf } from "./told-market.js";
@@ -127,6 +127,28 @@ describe("a connection that breaks", () => {
     expect(statuses(seen)).toMatchObject([
       { state: "stalled", lastError: { name: "TimeoutError", timeout: 5_000 } },
     ]);
+  });
+
+  it("says of a browser that it may hold a request back, where no answer has begun", async () => {
+    const messages = async (answer?: () => Promise<Response>) => {
+      const gateway = new Gateway({ heartbeat: 10_000 });
+      gateway.answer = answer;
+      const seen = await gateway.receive({ silence: 5_000 });
+      await gateway.pass(5_000);
+      return statuses(seen).map(({ lastError }) => lastError?.message);
+    };
+    const never = () => new Promise<Response>(() => {});
+    const plain = `${URL_OF_GATEWAY} has sent nothing for 5000 ms`;
+    expect(await messages(never)).toEqual([plain]);
+    vi.stubGlobal("document", {});
+    try {
+      expect(await messages()).toEqual([plain]);
+      expect(await messages(never)).toEqual([
+        `${plain}; over HTTP/1.1 a browser opens six connections to a host, in all of its tabs`,
+      ]);
+    } finally {
+      vi.unstubAllGlobals();
+    }
   });
 
   it("does not hold a request that never answers, heed its signal or not", async () => {
