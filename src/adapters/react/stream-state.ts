@@ -34,7 +34,7 @@ export function followFields<S extends { readonly error: Error | undefined; read
       const error = thrown instanceof Error ? thrown : new Error(String(thrown));
       become("error", () => error);
       // Whoever shows the status alone would take what has ended for live.
-      const lastError = isPairstreamError(error) ? { lastError: error } : {};
+      const lastError = isPairstreamError(error) && { lastError: error };
       become("status", () => Object.freeze({ ...state.status, state: "stalled", ...lastError }));
     };
     for (const [name, stream] of Object.entries<Observable<() => unknown> | undefined>(fields)) {
