@@ -1,8 +1,6 @@
 import type { CandleEvent } from "../../candles/event.js";
 import type { CandleWatch } from "../../candles/options.js";
 import { ReaderFold, type Seen, type Stamp } from "../../candles/reader-fold.js";
-import type { Series } from "../../contract/model.js";
-import type { Intervals } from "../../timeframe.js";
 import { HeardClock } from "../wire/heard-clock.js";
 import type { FeedSignal } from "./feed-reader.js";
 import { newer } from "./gaps.js";
@@ -11,10 +9,13 @@ import type { CandleRecord, StatusRecord } from "./message.js";
 /** How many candles are held beside those that can still change: a correction of an older one is not told. */
 const KEPT = 500;
 
+/** What a table needs of a watch. */
+type Wanted = Pick<CandleWatch, "series" | "rules" | "since" | "weekStart">;
+
 /** What one subscriber knows of a published series. The stored candles come first, as a history, then the changes. */
 export class CandleTable {
-  readonly #intervals: Intervals;
-  readonly #since: CandleWatch["since"];
+  #watch: Wanted;
+  readonly #watchBy: (weekStart: CandleWatch["weekStart"]) => Wanted;
   readonly #now: () => number;
   readonly #fold: ReaderFold;
   /** What was read and heard so far, until all that is stored has come. */
@@ -31,13 +32,21 @@ export class CandleTable {
   #start = -Infinity;
   #coveredUntil: number | undefined;
 
-  /** `now`: the reader's own clock. */
-  constructor(series: Series, intervals: Intervals, since: CandleWatch["since"], now: () => number) {
-    this.#intervals = intervals;
-    this.#since = since;
+  /** `watchBy`: the same watch with other weeks. `now`: the reader's own clock. */
+  constructor(watch: Wanted, watchBy: (weekStart: CandleWatch["weekStart"]) => Wanted, now: () => number) {
+    this.#watch = watch;
+    this.#watchBy = watchBy;
     this.#now = now;
     const heardNow = () => this.#clock.told(now()) ?? this.#stored.at(now());
-    this.#fold = new ReaderFold(series, Infinity, heardNow);
+    this.#fold = new ReaderFold(watch.series, Infinity, heardNow);
+  }
+
+  get #intervals() {
+    return this.#watch.rules.intervals;
+  }
+
+  get #since() {
+    return this.#watch.since;
   }
 
   /** Whether all that was stored has been told. */
@@ -52,6 +61,7 @@ export class CandleTable {
       const first = rows.find((row) => row.status !== "final") ?? rows.at(-1);
       return first?.candle.timestamp ?? this.#start;
     }
+    if (status !== undefined) this.#adopt(status);
     if (typeof this.#since === "number") return this.#since;
     const until = status?.status.coveredUntil;
     if (until === undefined) return -Infinity;
@@ -118,7 +128,16 @@ export class CandleTable {
     return told === true && timestamp >= from && timestamp < (status.coveredUntil ?? -Infinity);
   }
 
+  /** Counts in the collector's weeks: a reader who wants others is refused. */
+  #adopt({ rules: { weekStart } }: StatusRecord): void {
+    if (weekStart === undefined || weekStart === this.#watch.weekStart) return;
+    this.#watch = this.#watchBy(weekStart);
+    // Who began before anybody told of the series has begun with an instant of its own weeks.
+    if (this.#read === undefined && typeof this.#since === "number") this.#start = this.#since;
+  }
+
   #takeStatus(record: StatusRecord): void {
+    this.#adopt(record);
     this.#status = newer(this.#status, record);
     this.#observedAt = Math.max(this.#observedAt, record.status.coveredUntil ?? -Infinity);
   }

@@ -17,9 +17,9 @@ import {
 } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
 import { checkHistory } from "../../candles/history.js";
-import { type CandleWatch, checkWatch } from "../../candles/options.js";
+import { type CandleWatch, checkWatch, type WatchOptions } from "../../candles/options.js";
 import { checkNumber, LONGEST_DELAY } from "../../contract/input.js";
-import type { Candle, SniperQuery } from "../../contract/model.js";
+import type { Candle, Series, SniperQuery } from "../../contract/model.js";
 import { checkMethods } from "../../contract/names.js";
 import { InvalidInputError } from "../../errors.js";
 import { type FeedStatus, isCandleWatch, isSameStatus } from "../../feed-status.js";
@@ -78,10 +78,10 @@ export interface NatsSourceOptions extends NatsOptions {
  * `NetworkError` if there is none. Until the collector has answered or published, it is
  * `starting`, and so it is until candles with the same options have told what is stored.
  *
- * What the collector has fixed is refused if it differs: `every`, `settle`, `revisionWindow` and `weekStart` end the stream with an
- * `InvalidInputError` once the collector has told of them. `fillGaps`, `known` and `missingPace` are refused at the call.
- * `history` reads what the stream holds. An older range comes from `options.history`; without it, it is an
- * `InvalidInputError`. Servers that fail for 30 s are a `NetworkError`.
+ * What the collector has fixed is refused if it differs: `every`, `settle`, `revisionWindow` and, for weeks, `weekStart` end the
+ * stream with an `InvalidInputError` once the collector has told of them, and so does `weekStart` a history. Left out, they are the
+ * collector's. `fillGaps`, `known` and `missingPace` are refused at the call. `history` reads what the stream holds. An older range
+ * comes from `options.history`; without it, it is an `InvalidInputError`. Servers that fail for 30 s are a `NetworkError`.
  *
  * Reconnections and failing servers only delay. A stream fails with a `NetworkError` once the connection is closed for good, and
  * with a `ContractError` if another version tells how the feed stands. A message that cannot be read is passed over, with a warning of the
@@ -131,8 +131,7 @@ export function natsSource(connection: NatsConnection, options: NatsSourceOption
         count(key, 1);
         const untilTold = new Subscription(() => count(key, -1));
         const told = () => untilTold.unsubscribe();
-        const terms = { told, check: refuseOther(asked) };
-        return candlesOf(connection, settings, watch, terms).pipe(finalize(told));
+        return candlesOf(connection, settings, { asked, watch, told }).pipe(finalize(told));
       });
     },
     snipers: (asked) => looks(asked).pipe(mergeMap(({ events }) => events)),
@@ -156,10 +155,10 @@ export function natsSource(connection: NatsConnection, options: NatsSourceOption
     history: async (query, callOptions = {}) => {
       const signal = callOptions.signal ?? new AbortController().signal;
       const stored = await readStored(connection, settings, query, signal);
-      if (Array.isArray(stored)) return stored;
-      if (history !== undefined) return history.history(query, callOptions);
+      if (!("holds" in stored)) return stored;
+      if (history !== undefined) return history.history(stored.asked, callOptions);
       const allowed = "an instant that the stream holds, or the option history of natsSource";
-      throw new InvalidInputError("from", allowed, `is older than what is published (${stored})`);
+      throw new InvalidInputError("from", allowed, `is older than what is published (${stored.holds})`);
     },
   });
 }
@@ -168,15 +167,16 @@ export function natsSource(connection: NatsConnection, options: NatsSourceOption
 function candlesOf(
   connection: NatsConnection,
   settings: NatsSettings,
-  { series, rules, since }: CandleWatch,
-  { check, told }: { check: Check; told: () => void },
+  of: { asked: Series & WatchOptions; watch: CandleWatch; told: () => void },
 ): Observable<CandleEvent> {
-  const table = new CandleTable(series, rules.intervals, since, () => settings.scheduler.now());
-  const signals = readFeed(connection, settings, candleSubjects(settings.name, series), {
+  const { asked, watch, told } = of;
+  const watchBy = (weekStart: CandleWatch["weekStart"]) => checkWatch({ ...asked, weekStart });
+  const table = new CandleTable(watch, watchBy, () => settings.scheduler.now());
+  const signals = readFeed(connection, settings, candleSubjects(settings.name, watch.series), {
     parse: (last, text) => (isCandleToken(last) ? readCandleMessage(text) : undefined),
     since: (status) => table.since(status),
     isShort: () => table.isShort(),
-    check,
+    check: refuseOther(asked),
   });
   return signals.pipe(
     concatMap((signal) => {
@@ -236,26 +236,30 @@ function untold({ state, failures, lastError }: FeedStatus): FeedStatus {
 const FIXED = ["every", "settle", "revisionWindow", "weekStart"] as const;
 
 const refuseOther =
-  (asked: Partial<Record<(typeof FIXED)[number], unknown>>): Check =>
+  (asked: Partial<Record<(typeof FIXED)[number] | "timeframe", unknown>>): Check =>
   (rules) => {
     for (const option of FIXED) {
+      // It has no effect on other timeframes, and who reads a history may give the default.
+      if (option === "weekStart" && !String(asked.timeframe).endsWith("w")) continue;
       const fixed = rules[option];
       if (asked[option] === undefined || fixed === undefined || asked[option] === fixed) continue;
       throw new InvalidInputError(option, `${fixed}, as the collector has it`, `is ${String(asked[option])}`);
     }
   };
 
+type HistoryRequest = Parameters<PairSource["history"]>[0];
+
 /** How long a history asks servers that fail, in ms. */
 const HISTORY_PATIENCE = 30_000;
 
-/** The closed candles of a query, if all of them are stored; otherwise what is. */
+/** The closed candles of a query, if all of them are stored; otherwise what is, and the query with the collector's weeks. */
 async function readStored(
   connection: NatsConnection,
   { name, scheduler }: NatsSettings,
-  query: Parameters<PairSource["history"]>[0],
+  query: HistoryRequest,
   signal: AbortSignal,
-): Promise<readonly Candle[] | string> {
-  const { series, range, count, intervals } = checkHistory(query, scheduler.now());
+): Promise<readonly Candle[] | { holds: string; asked: HistoryRequest }> {
+  const { series } = checkHistory(query, scheduler.now());
   const feed = candleSubjects(name, series);
   const store = await Store.open(connection);
   const begun = scheduler.now();
@@ -267,18 +271,24 @@ async function readStored(
   };
   const waiting = { scheduler, signal, onTrouble };
   const told = await readStoredStatus(store, feed, waiting);
-  const { coveredFrom, coveredUntil } = told === undefined ? {} : readStatusMessage(told.text).status;
-  if (coveredFrom === undefined || coveredUntil === undefined) return "nothing yet";
+  if (told === undefined) return { holds: "nothing yet", asked: query };
+  const { rules, status } = readStatusMessage(told.text);
+  refuseOther(query)(rules);
+  const { weekStart } = rules;
+  const asked = weekStart === undefined ? query : { ...query, weekStart };
+  const { coveredFrom, coveredUntil } = status;
+  if (coveredFrom === undefined || coveredUntil === undefined) return { holds: "nothing yet", asked };
+  const { range, count, intervals } = checkHistory(asked, scheduler.now());
   const until = Math.min(range.to, coveredUntil);
-  const holds = `from ${new Date(coveredFrom).toISOString()} on`;
-  if (Number.isFinite(range.from) && range.from < coveredFrom) return holds;
+  const older = { holds: `from ${new Date(coveredFrom).toISOString()} on`, asked };
+  if (Number.isFinite(range.from) && range.from < coveredFrom) return older;
   for (let reach = count; ; reach *= 2) {
     const from = Math.max(coveredFrom, range.from, intervals.shift(intervals.start(until), -reach));
     const candles = candlesIn(await readFeedSince(store, feed, from, waiting), from, until);
     if (candles.length >= count) return candles.slice(-count);
     if (from === range.from) return candles;
     // Of a series that is younger than what was asked for, there is no more.
-    if (from === coveredFrom) return Number.isFinite(range.from) ? candles : holds;
+    if (from === coveredFrom) return Number.isFinite(range.from) ? candles : older;
   }
 }
 

@@ -2,8 +2,7 @@ import { describe, expect, it } from "vitest";
 import { CandleTable } from "../../../src/adapters/nats/candle-table.js";
 import type { FeedSignal } from "../../../src/adapters/nats/feed-reader.js";
 import type { CandleRecord, StatusRecord } from "../../../src/adapters/nats/message.js";
-import type { CandleWatch } from "../../../src/candles/options.js";
-import { intervalsOf } from "../../../src/timeframe.js";
+import { type CandleWatch, checkWatch } from "../../../src/candles/options.js";
 import { MINUTES } from "../../world.js";
 
 const MINUTE = 60_000;
@@ -47,7 +46,8 @@ function status(
 const READ = { type: "read" } as const;
 
 function reader(since: CandleWatch["since"]) {
-  const table = new CandleTable(MINUTES, intervalsOf("1min"), since, now);
+  const watch = { ...checkWatch(MINUTES), since };
+  const table = new CandleTable(watch, () => watch, now);
   const told = (...signals: readonly FeedSignal<CandleRecord>[]) =>
     signals.flatMap((signal) =>
       table.take(signal).map(({ type, candle: of, status: its, live }) => {
@@ -83,6 +83,18 @@ describe("the table of a published series", () => {
     const { told } = reader({ candles: 2 });
     expect(told(READ)).toEqual([]);
     expect(told(candle([1, 1], 2, 5), status([1, 2]))).toEqual(["new 2 = 5 final"]);
+  });
+
+  it("begins where the collector's weeks begin, also where only a later status tells of them", () => {
+    const [thursday, monday] = [Date.UTC(2026, 0, 1), Date.UTC(2026, 0, 5)];
+    const weeks = { ...MINUTES, timeframe: "1w", since: monday + 3_600_000 } as const;
+    const watchBy = (weekStart: "monday" | "thursday") => checkWatch({ ...weeks, weekStart });
+    const table = new CandleTable(checkWatch(weeks), watchBy, now);
+    expect(table.take(READ)).toEqual([]);
+    table.take(status([1, 1], { rules: { every: MINUTE, weekStart: "thursday" } }));
+    const { record } = candle([1, 2], 0, 5) as { record: CandleRecord };
+    const first = { ...record, candle: { ...record.candle, timestamp: thursday } };
+    expect(table.take({ type: "message", record: first })).toMatchObject([{ type: "new" }]);
   });
 
   it("takes the newer one of two messages, in any order", () => {
