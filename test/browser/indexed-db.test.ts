@@ -125,9 +125,9 @@ describe.skipIf(executablePath === undefined && !isRequired)("in a real browser"
     });
   });
 
-  it("rejects where a later version has made the database", async () => {
-    const name = `store-${++count}`;
-    await page.evaluate(
+  /** What a page of a later version does. */
+  const makeLater = (name: string) =>
+    page.evaluate(
       (name) =>
         new Promise<void>((resolve, reject) => {
           const request = indexedDB.open(name, 2);
@@ -139,6 +139,87 @@ describe.skipIf(executablePath === undefined && !isRequired)("in a real browser"
         }),
       name,
     );
+  const remove = (name: string) =>
+    page.evaluate(
+      (name) =>
+        new Promise<void>((resolve, reject) => {
+          const request = indexedDB.deleteDatabase(name);
+          request.onsuccess = () => resolve();
+          request.onerror = () => reject(request.error);
+        }),
+      name,
+    );
+
+  it("rejects where a later version has made the database", async () => {
+    const name = `store-${++count}`;
+    await makeLater(name);
     await expect(storeIn(page, name)).rejects.toThrow(/could not be opened/);
+  });
+
+  describe("whose database is taken from an open page", () => {
+    const key = keyOf("pair");
+    const all = { from: 0, to: 9 * MINUTE };
+    const first = { from: 0, to: MINUTE, candles: [candleAt(0)] };
+    const second = { from: MINUTE, to: 2 * MINUTE, candles: [candleAt(1)] };
+    const onlySecond = { candles: second.candles, covered: [{ from: second.from, to: second.to }] };
+
+    it("goes on in a new one where it was deleted, for all that ask at once", async () => {
+      const name = `store-${++count}`;
+      const store = await storeIn(page, name);
+      await store.write(key, first);
+      await remove(name);
+      const [read] = await Promise.all([store.read(key, all), store.write(key, second)]);
+      expect(read).toEqual({ candles: [], covered: [] });
+      expect(await store.read(key, all)).toEqual(onlySecond);
+      // One that is opened anew gives way, too.
+      await remove(name);
+      expect(await store.read(key, all)).toEqual({ candles: [], covered: [] });
+    });
+
+    it("goes on in a new one where the user clears the data of the site", async () => {
+      const context = await browser.newContext();
+      onTestFinished(() => context.close());
+      const own = await openPage(context);
+      const store = await storeIn(own, `store-${++count}`);
+      await store.write(key, first);
+      const session = await context.newCDPSession(own);
+      const { origin } = new URL(ORIGIN);
+      await session.send("Storage.clearDataForOrigin", { origin, storageTypes: "indexeddb" });
+      await store.write(key, second);
+      expect(await store.read(key, all)).toEqual(onlySecond);
+    });
+
+    it("says so at each call while a later version has it, and goes on once that is gone", async () => {
+      const name = `store-${++count}`;
+      const store = await storeIn(page, name);
+      await store.write(key, first);
+      await makeLater(name);
+      await expect(store.write(key, second)).rejects.toThrow(/could not be opened/);
+      await expect(store.read(key, all)).rejects.toThrow(/could not be opened/);
+      await remove(name);
+      await store.write(key, second);
+      expect(await store.read(key, all)).toEqual(onlySecond);
+    });
+
+    it("stays closed where the page has closed it, also while it is opened anew", async () => {
+      const name = `store-${++count}`;
+      const opened = await page.evaluateHandle((name) => stores.indexedDbStore(name), name);
+      await remove(name);
+      const messages = await opened.evaluate(
+        async (store: Opened, [key, all]) => {
+          const messageOf = (error: Error) => error.message;
+          const anew = store.read(key, all).then(() => "read", messageOf);
+          // It has asked for the database by then, which comes later than any promise.
+          for (let turn = 0; turn < 50; turn++) await undefined;
+          store.close();
+          return [await anew, await store.read(key, all).then(() => "read", messageOf)];
+        },
+        [key, all] as const,
+      );
+      expect(messages).toEqual([
+        expect.stringContaining("connection is closing"),
+        expect.stringContaining("connection is closing"),
+      ]);
+    });
   });
 });

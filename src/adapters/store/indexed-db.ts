@@ -1,7 +1,7 @@
 import type { DBSchema, IDBPDatabase } from "idb";
 import type { ClientStore } from "../../client/client-store.js";
 import type { Candle } from "../../contract/model.js";
-import type { Span } from "../../contract/store.js";
+import type { CandleStore, Span } from "../../contract/store.js";
 import { PairstreamError } from "../../errors.js";
 import { spansWithin, withoutSpan, withSpan } from "../../spans.js";
 import { candleStore } from "./candle-store.js";
@@ -20,7 +20,8 @@ interface Schema extends DBSchema {
  * A store in the browser's IndexedDB, under a name of your choice, for pages that have a client of their own. Pages of one
  * origin share it. `close` closes the database. Needs the package `idb`.
  *
- * Rejects with a `PairstreamError` if it cannot be opened.
+ * Rejects with a `PairstreamError` if it cannot be opened. Where the browser or another page has closed or deleted it, the next
+ * call opens it anew, and rejects in the same way.
  *
  * ```ts
  * import { createClient } from "pairstream";
@@ -31,36 +32,57 @@ interface Schema extends DBSchema {
  * ```
  */
 export async function indexedDbStore(name: string): Promise<ClientStore & { close(): void }> {
-  const database = await open(name);
+  let database = await open(name);
+  let opening: Promise<void> | undefined;
+  let isClosed = false;
+  const openAnew = async () => {
+    try {
+      database = await open(name);
+      if (isClosed) database.close();
+    } finally {
+      opening = undefined;
+    }
+  };
+  /** Works with the database: once more where its connection was closed, as by a page that has deleted it. */
+  const using = async <T>(work: (database: IDBPDatabase<Schema>) => Promise<T>): Promise<T> => {
+    const used = database;
+    try {
+      return await work(used);
+    } catch (error) {
+      if (isClosed || (error as Error).name !== "InvalidStateError") throw error;
+      if (database === used) {
+        opening ??= openAnew();
+        await opening;
+      }
+      return work(database);
+    }
+  };
   const store = candleStore({
     async read(key, range) {
       checkStoreRange(range);
       const series = valuesOf(key).join(" ");
-      const transaction = database.transaction(["candles", "covered"]);
-      const store = transaction.objectStore("candles");
-      const found = keysOf(series, range);
-      const [covered, candles] = await Promise.all([
-        transaction.objectStore("covered").get(series),
-        found === undefined
-          ? []
-          : range.last === undefined
-            ? store.getAll(found)
-            : newest(store, found, range.last),
-      ]);
-      return { candles: candles.map(candleOf), covered: spansWithin(covered ?? [], range) };
+      return using((database) => readFrom(database, series, range));
     },
     async write(key, known) {
       checkKnown(known);
       const series = valuesOf(key).join(" ");
-      await change(database, series, known, known.candles, (spans) => withSpan(spans, known));
+      await using((database) =>
+        change(database, series, known, known.candles, (spans) => withSpan(spans, known)),
+      );
     },
     async forget(key, from, to) {
       checkStoreRange({ from, to });
       const series = valuesOf(key).join(" ");
-      await change(database, series, { from, to }, [], (spans) => withoutSpan(spans, { from, to }));
+      await using((database) =>
+        change(database, series, { from, to }, [], (spans) => withoutSpan(spans, { from, to })),
+      );
     },
   });
-  return { ...store, close: () => database.close() };
+  const close = () => {
+    isClosed = true;
+    database.close();
+  };
+  return { ...store, close };
 }
 
 async function open(name: string): Promise<IDBPDatabase<Schema>> {
@@ -92,6 +114,25 @@ async function idbLibrary() {
 /** The keys of a span; `undefined` for an empty one, which IndexedDB would refuse. */
 function keysOf(series: string, { from, to }: Span): IDBKeyRange | undefined {
   return from < to ? IDBKeyRange.bound([series, from], [series, to], false, true) : undefined;
+}
+
+async function readFrom(
+  database: IDBPDatabase<Schema>,
+  series: string,
+  range: Parameters<CandleStore["read"]>[1],
+): ReturnType<CandleStore["read"]> {
+  const transaction = database.transaction(["candles", "covered"]);
+  const store = transaction.objectStore("candles");
+  const found = keysOf(series, range);
+  const [covered, candles] = await Promise.all([
+    transaction.objectStore("covered").get(series),
+    found === undefined
+      ? []
+      : range.last === undefined
+        ? store.getAll(found)
+        : newest(store, found, range.last),
+  ]);
+  return { candles: candles.map(candleOf), covered: spansWithin(covered ?? [], range) };
 }
 
 interface Cursors {
