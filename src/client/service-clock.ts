@@ -212,6 +212,7 @@ function updatedMachine(machine: Machine, seen: Machine, clock: ServiceClock): M
 
 /** The fewest machines that so many answers, the newest first, can be of, the one furthest behind first; none where one will do. */
 function machinesOf(heard: readonly Machine[], now: number, clock: ServiceClock): Machine[] {
+  // Nearly always all of them fit one machine as they are.
   const common = heard.reduce<Bounds>(intersection, { low: -Infinity, high: Infinity });
   if (common.low <= common.high + TWO_CLOCKS) return [];
   const rough = heard.map((one) => {

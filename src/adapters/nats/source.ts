@@ -79,8 +79,8 @@ export interface NatsSourceOptions extends NatsOptions {
  * `starting`, and so it is until candles with the same options have told what is stored.
  *
  * What the collector has fixed is refused if it differs: `every`, `settle`, `revisionWindow` and, for weeks, `weekStart` end the
- * stream with an `InvalidInputError` once the collector has told of them, and so does `weekStart` a history. Left out, they are the
- * collector's. `fillGaps`, `known` and `missingPace` are refused at the call. `history` reads what the stream holds. An older range
+ * stream with an `InvalidInputError` once the collector has told of them. A history of other weeks is refused, too. Left out, they
+ * are the collector's. `fillGaps`, `known` and `missingPace` are refused at the call. `history` reads what the stream holds. An older range
  * comes from `options.history`; without it, it is an `InvalidInputError`. Servers that fail for 30 s are a `NetworkError`.
  *
  * Reconnections and failing servers only delay. A stream fails with a `NetworkError` once the connection is closed for good, and
@@ -239,7 +239,7 @@ const refuseOther =
   (asked: Partial<Record<(typeof FIXED)[number] | "timeframe", unknown>>): Check =>
   (rules) => {
     for (const option of FIXED) {
-      // It has no effect on other timeframes, and who reads a history may give the default.
+      // Only weeks have one: who reads a history of days may give the default.
       if (option === "weekStart" && !String(asked.timeframe).endsWith("w")) continue;
       const fixed = rules[option];
       if (asked[option] === undefined || fixed === undefined || asked[option] === fixed) continue;

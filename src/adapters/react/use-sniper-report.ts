@@ -13,7 +13,7 @@ import { valueKey } from "./value-key.js";
 export interface SniperReportState {
   /** The look; `undefined` until the first one has come. Of several in one frame only the last is shown. */
   readonly look: SniperLook | undefined;
-  /** The state of the stream. When it was last read is not in it: that changes with each poll, and a look only with news. */
+  /** The state of the stream, `stalled` once it has ended. When it was last read is not in it: that changes with each poll, and a look only with news. */
   readonly status: Pick<FeedStatus, "state" | "failures" | "lastError">;
   /** The error that ended the stream. Nothing comes after it. */
   readonly error: Error | undefined;

@@ -14,7 +14,7 @@ import { valueKey } from "./value-key.js";
 export interface SnipersState {
   /** The wallets by address, ascending. The report's own block, time and hash are null, because no event has them. */
   readonly report: SniperReport;
-  /** The status of the stream; `starting` until the stream reports one. */
+  /** The status of the stream; `starting` until the stream reports one, and `stalled` once it has ended. */
   readonly status: FeedStatus;
   /** The error that ended the stream. Nothing comes after it. */
   readonly error: Error | undefined;
