@@ -282,6 +282,34 @@ describe("the budget", () => {
     ]);
   });
 
+  it("lets all wait through a short pause, and turns all away once it is a long one", async () => {
+    for (const limit of [undefined, { requests: 1, per: 1_000 }]) {
+      const clock = new VirtualClock();
+      const budget = new Budget(clock, limit, () => {}, undefined, 2_000);
+      const ends: unknown[] = [];
+      const starts: number[] = [];
+      const ask = (priority: Priority) =>
+        budget
+          .start(priority, undefined, async (now, end) => {
+            starts.push(now);
+            end(now);
+          })
+          .catch((error) => ends.push([priority, error.name, error.retryAfter, clock.now()]));
+      budget.pause(2_000);
+      for (const priority of PRIORITIES) void ask(priority);
+      await clock.advanceBy(500);
+      expect([starts, ends]).toEqual([[], []]);
+      budget.pause(60_500);
+      await clock.advanceBy(0);
+      expect(ends).toEqual(PRIORITIES.map((priority) => [priority, "RateLimitError", 60_000, 500]));
+      expect(clock.pending).toBe(0);
+      await clock.advanceTo(58_500);
+      void ask("history");
+      await clock.advanceBy(2_000);
+      expect(starts).toEqual([60_500]);
+    }
+  });
+
   it("is not stuck when the clock is set back", async () => {
     const clock = new VirtualClock(10_000_000);
     let back = 0;
