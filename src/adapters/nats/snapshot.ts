@@ -2,7 +2,7 @@ import type { Msg } from "@nats-io/transport-node";
 import { type SchedulerLike, Subscription } from "rxjs";
 import { onAbort } from "../../aborts.js";
 import { callAfter } from "../../client/timers.js";
-import { persist, type Store, type StoredMessage, type WaitOptions } from "./store.js";
+import { CONSUMER_HEARTBEAT, persist, type Store, type StoredMessage, type WaitOptions } from "./store.js";
 import { type FeedSubjects, STATUS } from "./subjects.js";
 
 /** What to read of a stream: the last message of each subject. */
@@ -13,16 +13,12 @@ export interface SnapshotPlan extends WaitOptions {
   readonly since: number;
 }
 
-/** How often the server sends a heartbeat when there are no messages, in ms. If two are missing, a consumer is lost. */
-const HEARTBEAT = 2_000;
-const LONGEST_SILENCE = 2.5 * HEARTBEAT;
+const LONGEST_SILENCE = 2.5 * CONSUMER_HEARTBEAT;
 /**
  * How long a consumer may lack a message that the leader of its stream has, in ms. A follower stores each message a
  * moment later, but one that has just come back may lack many.
  */
 const BEHIND = 500;
-/** How long a server keeps a consumer that nobody listens to, in ms. */
-const ABANDONED_AFTER = 30_000;
 /** How far the server's clock may be from the service's, in ms: so much earlier messages are read, too. */
 const CLOCKS_APART = 60_000;
 
@@ -78,14 +74,7 @@ async function attempt(
       name,
       deliver_policy: isWhole ? "last_per_subject" : "by_start_time",
       filter_subject: filter,
-      ack_policy: "none",
-      max_deliver: 1,
       deliver_subject: reading.inbox,
-      flow_control: true,
-      idle_heartbeat: store.library.nanos(HEARTBEAT),
-      inactive_threshold: store.library.nanos(ABANDONED_AFTER),
-      mem_storage: true,
-      num_replicas: 1,
     });
     reading.expect(pending);
     return await reading.whole;

@@ -118,6 +118,14 @@ export function asPairstreamError(what: string, cause: unknown): PairstreamError
 }
 
 const READERS_AT_ONCE = 32;
+/** How often a server sends a consumer's heartbeat when there are no messages, in ms. If two are missing, the consumer is lost. */
+export const CONSUMER_HEARTBEAT = 2_000;
+/** How long a server keeps a consumer that nobody listens to, in ms. */
+const ABANDONED_AFTER = 30_000;
+/** The version from which on servers may be asked for a message of a stream while they set that up; older ones crash. */
+const READ_WHILE_SET_UP = "2.9.15";
+/** The version from which on a cluster stores one of several messages that expect the same at once; older ones store all. */
+const ONE_LEASE = "2.9.21";
 const STORES = /* @__PURE__ */ new WeakMap<NatsConnection, Promise<Store>>();
 
 /** JetStream over one connection. */
@@ -129,6 +137,7 @@ export class Store {
   readonly #client: JetStreamClient;
   readonly #manager: JetStreamManager;
   readonly #setup: JetStreamManager;
+  readonly #found = new Set<string>();
 
   /** That of a connection, which all share who use the connection. */
   static open(connection: NatsConnection): Promise<Store> {
@@ -240,25 +249,49 @@ export class Store {
   /** The last message on a subject, or on all that fit a pattern, as the leader of the stream has it. */
   async last(stream: string, pattern: string): Promise<StoredMessage | undefined> {
     try {
+      if (!this.#found.has(stream)) await this.#find(stream);
       const message = await this.#manager.streams.getMessage(stream, { last_by_subj: pattern });
       if (message === null) return undefined;
       const { subject, seq: sequence, timestamp } = message;
       return { subject, sequence, time: Date.parse(timestamp), text: message.string() };
     } catch (error) {
       if (this.#codeOf(error) === MESSAGE_NOT_FOUND) return undefined;
+      if (this.isStreamGone(error)) this.#found.delete(stream);
       throw error;
     }
   }
 
+  /** Makes sure that a message of a stream may be asked for: a server adds a consumer only to what it has set up. */
+  async #find(stream: string): Promise<void> {
+    if (!this.#isSince(READ_WHILE_SET_UP)) {
+      const name = this.library.nuid.next();
+      await this.addConsumer(stream, { name, deliver_subject: this.inbox(), deliver_policy: "new" });
+      this.removeConsumer(stream, name);
+    }
+    this.#found.add(stream);
+  }
+
   /**
-   * Creates a consumer. Resolves with how many messages wait for it. One that nobody has answered for is deleted.
+   * Creates a consumer that gives each message once, and is soon forgotten. Resolves with how many messages wait for it. One
+   * that nobody has answered for is deleted.
    */
   async addConsumer(
     stream: string,
     config: Partial<ConsumerConfig> & { readonly name: string },
   ): Promise<number> {
     try {
-      return (await this.#manager.consumers.add(stream, config)).num_pending;
+      const { nanos } = this.library;
+      const { num_pending } = await this.#manager.consumers.add(stream, {
+        ...config,
+        ack_policy: "none",
+        max_deliver: 1,
+        flow_control: true,
+        idle_heartbeat: nanos(CONSUMER_HEARTBEAT),
+        inactive_threshold: nanos(ABANDONED_AFTER),
+        mem_storage: true,
+        num_replicas: 1,
+      });
+      return num_pending;
     } catch (error) {
       // It may be there all the same. While a cluster still agrees on it, it is not found: then it is deleted again.
       if (error instanceof Error && error.name === "TimeoutError")
@@ -267,13 +300,20 @@ export class Store {
     }
   }
 
-  /** What is wrong with leases that so many nodes keep: servers before 2.9.21 store all messages that expect the same at once. */
+  /** What is wrong with leases that so many nodes keep. */
   troubleWith(replicas = 1): PairstreamError | undefined {
-    const version = this.connection.info?.version ?? "";
-    const [major = 0, minor = 0, patch = 0] = version.split(".").map((part) => Number.parseInt(part, 10));
-    if (replicas === 1 || (major - 2 || minor - 9 || patch - 21) >= 0) return undefined;
-    const problem = `are of version ${version}: in a cluster, two collectors may get the same lease`;
-    return new PairstreamError(`The servers ${problem}. Those from 2.9.21 on give it to one`);
+    if (replicas === 1 || this.#isSince(ONE_LEASE)) return undefined;
+    const problem = `are of version ${this.#version}: in a cluster, two collectors may get the same lease`;
+    return new PairstreamError(`The servers ${problem}. Those from ${ONE_LEASE} on give it to one`);
+  }
+
+  get #version(): string {
+    return this.connection.info?.version ?? "";
+  }
+
+  /** Whether the server is of a version or a later one. */
+  #isSince(version: string): boolean {
+    return this.#version.localeCompare(version, "en", { numeric: true }) >= 0;
   }
 
   /**

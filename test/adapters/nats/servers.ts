@@ -72,6 +72,11 @@ export class NatsServer {
     this.#arguments = ["-c", file, "-js", "-n", name, ...places, ...more];
   }
 
+  /** Whether it has ended by itself, as one does that crashes. */
+  get hasEnded(): boolean {
+    return this.#child?.exitCode !== null;
+  }
+
   /** The processor's time that it has taken so far, in ms, where the system tells. */
   cpu(): number {
     const fields = readFileSync(`/proc/${this.#child!.pid}/stat`, "latin1").split(") ")[1]!.split(" ");

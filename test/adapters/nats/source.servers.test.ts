@@ -2,6 +2,9 @@ import type { NatsConnection } from "@nats-io/transport-node";
 import { firstValueFrom, Subscription } from "rxjs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { collect, natsSource } from "../../../src/adapters/nats/index.js";
+import { checkNatsOptions } from "../../../src/adapters/nats/options.js";
+import { Store } from "../../../src/adapters/nats/store.js";
+import { leaseBucket } from "../../../src/adapters/nats/subjects.js";
 import { applyCandleEvent, type Candle, clientSource, createClient } from "../../../src/index.js";
 import { createPairService, simulatedMarket } from "../../../src/service/index.js";
 import { seriesOf, WATCH } from "./busy-service.js";
@@ -83,6 +86,31 @@ describe.skipIf(!hasServer)("a source over NATS", () => {
     });
     const source = natsSource(connection, { history: clientSource(client) });
     expect((await source.history(older)).length).toBeGreaterThan(0);
+  });
+});
+
+describe.skipIf(!hasServer)("a stream that is read while a server sets it up", () => {
+  it("is waited for, also on a server that crashes where a message of such a stream is asked for", async () => {
+    const server = await startServer();
+    const connections = [await connectTo([server]), await connectTo([server])];
+    const [maker, reader] = await Promise.all(connections.map((connection) => Store.open(connection)));
+    const settings = checkNatsOptions({}, []);
+    for (let made = 0; made < 30; made += 1) {
+      const bucket = leaseBucket(`made-${made}`);
+      const making = maker!.ensureStream(bucket, settings);
+      for (let isThere = false; !isThere; ) {
+        isThere = await reader!.last(bucket.stream, `${bucket.key}.none`).then(
+          () => true,
+          (error) => {
+            if (!reader!.isPassing(error) || server.hasEnded) throw error;
+            return false;
+          },
+        );
+      }
+      await making;
+    }
+    await Promise.all(connections.map((connection) => connection.close()));
+    await server.remove();
   });
 });
 
