@@ -1,6 +1,7 @@
 import type { CandleEvent } from "../../candles/event.js";
-import type { CandleWatch } from "../../candles/options.js";
+import { checkWatch, type WatchOptions } from "../../candles/options.js";
 import { ReaderFold, type Seen, type Stamp } from "../../candles/reader-fold.js";
+import type { Series } from "../../contract/model.js";
 import { HeardClock } from "../wire/heard-clock.js";
 import type { FeedSignal } from "./feed-reader.js";
 import { newer } from "./gaps.js";
@@ -9,13 +10,10 @@ import type { CandleRecord, StatusRecord } from "./message.js";
 /** How many candles are held beside those that can still change: a correction of an older one is not told. */
 const KEPT = 500;
 
-/** What a table needs of a watch. */
-type Wanted = Pick<CandleWatch, "series" | "rules" | "since" | "weekStart">;
-
 /** What one subscriber knows of a published series. The stored candles come first, as a history, then the changes. */
 export class CandleTable {
-  #watch: Wanted;
-  readonly #watchBy: (weekStart: CandleWatch["weekStart"]) => Wanted;
+  readonly #asked: Series & WatchOptions;
+  #watch: ReturnType<typeof checkWatch>;
   readonly #now: () => number;
   readonly #fold: ReaderFold;
   /** What was read and heard so far, until all that is stored has come. */
@@ -32,13 +30,13 @@ export class CandleTable {
   #start = -Infinity;
   #coveredUntil: number | undefined;
 
-  /** `watchBy`: the same watch with other weeks. `now`: the reader's own clock. */
-  constructor(watch: Wanted, watchBy: (weekStart: CandleWatch["weekStart"]) => Wanted, now: () => number) {
-    this.#watch = watch;
-    this.#watchBy = watchBy;
+  /** `now`: the reader's own clock. */
+  constructor(asked: Series & WatchOptions, now: () => number) {
+    this.#asked = asked;
+    this.#watch = checkWatch(asked);
     this.#now = now;
     const heardNow = () => this.#clock.told(now()) ?? this.#stored.at(now());
-    this.#fold = new ReaderFold(watch.series, Infinity, heardNow);
+    this.#fold = new ReaderFold(this.#watch.series, Infinity, heardNow);
   }
 
   get #intervals() {
@@ -131,7 +129,7 @@ export class CandleTable {
   /** Counts in the collector's weeks: a reader who wants others is refused. */
   #adopt({ rules: { weekStart } }: StatusRecord): void {
     if (weekStart === undefined || weekStart === this.#watch.weekStart) return;
-    this.#watch = this.#watchBy(weekStart);
+    this.#watch = checkWatch({ ...this.#asked, weekStart });
     // Who began before anybody told of the series has begun with an instant of its own weeks.
     if (this.#read === undefined && typeof this.#since === "number") this.#start = this.#since;
   }

@@ -131,7 +131,7 @@ export function natsSource(connection: NatsConnection, options: NatsSourceOption
         count(key, 1);
         const untilTold = new Subscription(() => count(key, -1));
         const told = () => untilTold.unsubscribe();
-        return candlesOf(connection, settings, { asked, watch, told }).pipe(finalize(told));
+        return candlesOf(connection, settings, asked, told).pipe(finalize(told));
       });
     },
     snipers: (asked) => looks(asked).pipe(mergeMap(({ events }) => events)),
@@ -167,12 +167,11 @@ export function natsSource(connection: NatsConnection, options: NatsSourceOption
 function candlesOf(
   connection: NatsConnection,
   settings: NatsSettings,
-  of: { asked: Series & WatchOptions; watch: CandleWatch; told: () => void },
+  asked: Series & WatchOptions,
+  told: () => void,
 ): Observable<CandleEvent> {
-  const { asked, watch, told } = of;
-  const watchBy = (weekStart: CandleWatch["weekStart"]) => checkWatch({ ...asked, weekStart });
-  const table = new CandleTable(watch, watchBy, () => settings.scheduler.now());
-  const signals = readFeed(connection, settings, candleSubjects(settings.name, watch.series), {
+  const table = new CandleTable(asked, () => settings.scheduler.now());
+  const signals = readFeed(connection, settings, subjectsOf(settings.name, asked), {
     parse: (last, text) => (isCandleToken(last) ? readCandleMessage(text) : undefined),
     since: (status) => table.since(status),
     isShort: () => table.isShort(),

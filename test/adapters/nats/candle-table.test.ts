@@ -2,7 +2,6 @@ import { describe, expect, it } from "vitest";
 import { CandleTable } from "../../../src/adapters/nats/candle-table.js";
 import type { FeedSignal } from "../../../src/adapters/nats/feed-reader.js";
 import type { CandleRecord, StatusRecord } from "../../../src/adapters/nats/message.js";
-import { type CandleWatch, checkWatch } from "../../../src/candles/options.js";
 import { MINUTES } from "../../world.js";
 
 const MINUTE = 60_000;
@@ -45,9 +44,8 @@ function status(
 }
 const READ = { type: "read" } as const;
 
-function reader(since: CandleWatch["since"]) {
-  const watch = { ...checkWatch(MINUTES), since };
-  const table = new CandleTable(watch, () => watch, now);
+function reader(since?: number | { candles: number }) {
+  const table = new CandleTable({ ...MINUTES, ...(since === undefined ? {} : { since }) }, now);
   const told = (...signals: readonly FeedSignal<CandleRecord>[]) =>
     signals.flatMap((signal) =>
       table.take(signal).map(({ type, candle: of, status: its, live }) => {
@@ -69,7 +67,7 @@ describe("the table of a published series", () => {
   });
 
   it("begins with the running interval, or where it is told to", () => {
-    const running = reader(undefined);
+    const running = reader();
     running.told(
       candle([1, 1], 2, 5),
       candle([1, 2], 3, 6, { status: "open", observedAt: NOON + 3 * MINUTE }),
@@ -88,8 +86,7 @@ describe("the table of a published series", () => {
   it("begins where the collector's weeks begin, also where only a later status tells of them", () => {
     const [thursday, monday] = [Date.UTC(2026, 0, 1), Date.UTC(2026, 0, 5)];
     const weeks = { ...MINUTES, timeframe: "1w", since: monday + 3_600_000 } as const;
-    const watchBy = (weekStart: "monday" | "thursday") => checkWatch({ ...weeks, weekStart });
-    const table = new CandleTable(checkWatch(weeks), watchBy, now);
+    const table = new CandleTable(weeks, now);
     expect(table.take(READ)).toEqual([]);
     table.take(status([1, 1], { rules: { every: MINUTE, weekStart: "thursday" } }));
     const { record } = candle([1, 2], 0, 5) as { record: CandleRecord };
