@@ -61,7 +61,8 @@ export interface FeedStatus {
  * e: stalled, 3 failed   f: live until 12:02
  * ```
  *
- * It counts as a subscriber: it shares the poll of `watchCandles` or `watchSnipers`, keeps that poll running, and
+ * It is the status of the candles with the same options that were subscribed to last before it: with `since` it is `live` once
+ * these have told their history. It counts as a subscriber: it shares the poll of `watchCandles` or `watchSnipers`, keeps that poll running, and
  * errors as they do. While it waits for an unknown pair (see `whenMissing`) it says `starting`, with the error. Throws
  * an `InvalidInputError` at the call.
  *
@@ -134,19 +135,21 @@ function sniperStatus(core: ClientCore, watch: CheckedSniperWatch): Observable<F
 const NO_HISTORY: HistoryState = { failures: 0 };
 
 /**
- * The state of the history of a subscriber with the same options. Without one, the status reads a history of its own.
+ * The state of the history of the subscriber with the same options that came last: of whoever takes candles and their status,
+ * that is the own one. Without one, the status reads a history of its own.
  */
 function historyOf(
   core: ClientCore,
   watch: CandleWatch,
   updates: Observable<FeedUpdate<unknown>>,
 ): Observable<HistoryState> {
+  const histories = () => historiesOf(core, watch);
+  const own = [...histories()].at(-1);
   const peer = defer(() => {
-    const isRead = historiesOf(core, watch).size > 0;
-    const reading = isRead ? EMPTY : candleEvents(core, watch).pipe(ignoreElements());
+    const reading = histories().size > 0 ? EMPTY : candleEvents(core, watch).pipe(ignoreElements());
     return merge(
       reading,
-      defer(() => [...historiesOf(core, watch)].at(0) ?? EMPTY),
+      defer(() => (histories().has(own!) ? own : [...histories()].at(-1)) ?? EMPTY),
     );
   });
   return updates.pipe(

@@ -138,16 +138,25 @@ class Connected {
     });
   }
 
-  /** The status at an address; `own`: the events of a connection of its own, for as long as there is no other. */
+  /**
+   * The status at an address: of the connection that was opened last, which is that of whoever takes events and their status.
+   * `own`: the events of a connection of its own, for as long as there is no other.
+   */
   statusOf(address: string, own: Observable<object>): Observable<FeedStatus> {
-    return this.#open.pipe(
-      // What is so now: who is told of a change may have made the next one.
-      map(() => this.#open.value.find((one) => one.address === address)?.statuses),
-      distinctUntilChanged(),
-      switchMap((statuses) => statuses ?? own.pipe(filter(isStatus))),
-      startWith(STARTING),
-      distinctUntilChanged(isSameStatus),
-    );
+    const isThere = (one: Shown) => one.address === address;
+    return defer(() => {
+      const last = this.#open.value.findLast(isThere);
+      return this.#open.pipe(
+        // What is so now: who is told of a change may have made the next one.
+        map(
+          () => (last && this.#open.value.includes(last) ? last : this.#open.value.find(isThere))?.statuses,
+        ),
+        distinctUntilChanged(),
+        switchMap((statuses) => statuses ?? own.pipe(filter(isStatus))),
+        startWith(STARTING),
+        distinctUntilChanged(isSameStatus),
+      );
+    });
   }
 }
 

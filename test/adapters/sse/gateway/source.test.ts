@@ -39,6 +39,8 @@ class Told {
 const sourceOf = (stage: Stage): PairSource =>
   gatewaySource(ADDRESS, { fetch: stage.fetch, scheduler: stage.clock });
 
+const clientOf = (stage: Stage): PairSource => clientSource(stage.world.client);
+
 const punctual = (event: CandleEvent) => ({ ...event, lateBy: 0 });
 
 /** Waits until so many requests are out: the first one waits for a module to load. */
@@ -223,6 +225,31 @@ describe("the streams of a gateway", () => {
 });
 
 describe("the status of a stream", () => {
+  it.each([
+    ["a client", "the client", clientOf, clientOf],
+    ["a gateway", "the gateway", sourceOf, sourceOf],
+    ["a gateway", "its client", clientOf, sourceOf],
+  ])(
+    "is, of %s, that of the candles that were taken just before it, also where somebody else has the same of %s",
+    async (_source, _other, otherOf, takenOf) => {
+      const stage = new Stage({ minEvery: 10_000 });
+      const options = { ...MINUTES, since: { candles: 20 } };
+      const running = new Subscription();
+      const other = otherOf(stage);
+      running.add(other.candles(options).subscribe());
+      running.add(other.status(options).subscribe());
+      if (otherOf === sourceOf) await asks(stage, 1);
+      await stage.pass(MINUTE);
+      const told: string[] = [];
+      const source = otherOf === takenOf ? other : takenOf(stage);
+      running.add(source.candles(options).subscribe(({ type }) => told.push(type)));
+      running.add(source.status(options).subscribe(({ state }) => told.push(state)));
+      await stage.pass(30_000);
+      expect(told.slice(0, told.indexOf("live")).filter((type) => type === "new").length).toBeGreaterThan(19);
+      running.unsubscribe();
+    },
+  );
+
   it("shares a connection with candles of the same options, whichever comes first and goes last", async () => {
     const stage = new Stage();
     const source = sourceOf(stage);
