@@ -62,9 +62,9 @@ export interface FeedStatus {
  * ```
  *
  * It is the status of the candles with the same options that were subscribed to last before it: with `since` it is `live` once
- * these have told their history. It counts as a subscriber: it shares the poll of `watchCandles` or `watchSnipers`, keeps that poll running, and
- * errors as they do. While it waits for an unknown pair (see `whenMissing`) it says `starting`, with the error. Throws
- * an `InvalidInputError` at the call.
+ * these have told their history. It counts as a subscriber: it shares the poll of `watchCandles` or `watchSnipers`, keeps that
+ * poll running, and errors as they do. While it waits for an unknown pair (see `whenMissing`) it says `starting`, with the error.
+ * Throws an `InvalidInputError` at the call.
  *
  * ```ts
  * import { createClient, watchFeedStatus } from "pairstream";
