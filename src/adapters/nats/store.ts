@@ -122,7 +122,10 @@ const READERS_AT_ONCE = 32;
 export const CONSUMER_HEARTBEAT = 2_000;
 /** How long a server keeps a consumer that nobody listens to, in ms. */
 const ABANDONED_AFTER = 30_000;
-/** The version from which on servers may be asked for a message of a stream while they set that up; older ones crash. */
+/**
+ * The version from which on a server may be asked for a message of a stream while it sets that up; older ones crash. A cluster has
+ * to be newer than that anyway.
+ */
 const READ_WHILE_SET_UP = "2.9.15";
 /** The version from which on a cluster stores one of several messages that expect the same at once; older ones store all. */
 const ONE_LEASE = "2.9.21";
@@ -249,7 +252,7 @@ export class Store {
   /** The last message on a subject, or on all that fit a pattern, as the leader of the stream has it. */
   async last(stream: string, pattern: string): Promise<StoredMessage | undefined> {
     try {
-      if (!this.#found.has(stream)) await this.#find(stream);
+      if (this.#mayCrash(stream)) await this.#find(stream);
       const message = await this.#manager.streams.getMessage(stream, { last_by_subj: pattern });
       if (message === null) return undefined;
       const { subject, seq: sequence, timestamp } = message;
@@ -261,13 +264,17 @@ export class Store {
     }
   }
 
-  /** Makes sure that a message of a stream may be asked for: a server adds a consumer only to what it has set up. */
+  /** Whether a message of a stream may not be asked for until it is known to be set up. */
+  #mayCrash(stream: string): boolean {
+    const isAlone = this.connection.info?.cluster === undefined;
+    return isAlone && !this.#isSince(READ_WHILE_SET_UP) && !this.#found.has(stream);
+  }
+
+  /** Makes sure that a stream is set up: a server adds a consumer to no other one. */
   async #find(stream: string): Promise<void> {
-    if (!this.#isSince(READ_WHILE_SET_UP)) {
-      const name = this.library.nuid.next();
-      await this.addConsumer(stream, { name, deliver_subject: this.inbox(), deliver_policy: "new" });
-      this.removeConsumer(stream, name);
-    }
+    const name = this.library.nuid.next();
+    await this.addConsumer(stream, { name, deliver_subject: this.inbox(), deliver_policy: "new" });
+    this.removeConsumer(stream, name);
     this.#found.add(stream);
   }
 

@@ -192,7 +192,7 @@ export class ModelConnection {
   }
 
   get info() {
-    return { version: nameOf(this.#servers.version) };
+    return { version: nameOf(this.#servers.version), cluster: "model" };
   }
 
   get features() {
