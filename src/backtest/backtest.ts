@@ -4,7 +4,6 @@ import { checkFlag, checkWeekStart } from "../contract/input.js";
 import type { Candle, Series, WeekStart } from "../contract/model.js";
 import { checkNames, namesOf } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
-import { warnProcess } from "../warning.js";
 import { BarReader } from "./bar-reader.js";
 import { MergedFeeds } from "./feeds.js";
 import { type Account, Ledger } from "./ledger.js";
@@ -70,8 +69,8 @@ export interface BacktestResult extends Account {
  * candle are computed when it closes, before the strategy sees the event. A candle that began before an order was known
  * never fills that order. Two runs give the same result.
  *
- * It waits for no strategy: one that decides after a promise or a delay gives no orders in time. At the end, a failure included,
- * the strategy is unsubscribed; one that has not completed with its events by then is warned of (`PAIRSTREAM_STRATEGY`).
+ * It waits for no strategy: what is decided after a promise or a delay comes too late, and nothing says so. At the end, a failure
+ * included, the strategy is unsubscribed.
  *
  * It does not know how your own trades would have moved a pool, whether a swap would have been sandwiched, and what
  * happened to pairs that are not among the feeds.
@@ -125,10 +124,6 @@ export async function backtest(options: BacktestOptions): Promise<BacktestResult
   }
 }
 
-/** What is said of a strategy that does not complete with its events. */
-const UNFINISHED =
-  "A strategy has not completed with its events. A backtest does not wait: what is decided after a promise or a delay comes too late";
-
 /** Checks feeds, and copies what they are of. */
 export function checkFeeds(feeds: readonly BacktestFeed[]): readonly Required<BacktestFeed>[] {
   checkList("feeds", feeds, "feed");
@@ -154,7 +149,6 @@ class Run {
   readonly #held: Ledger;
   #failure: { readonly error: unknown } | undefined;
   #strategy = Subscription.EMPTY;
-  #isOver = false;
 
   constructor(rules: BrokerRules, feeds: readonly BacktestFeed[], weekStart: WeekStart, from: number) {
     const series = feeds.map((feed) => feed.series);
@@ -176,9 +170,6 @@ class Run {
       },
       error: (error) => {
         this.#failure ??= { error };
-      },
-      complete: () => {
-        this.#isOver = true;
       },
     });
     this.#throwFailure();
@@ -213,7 +204,6 @@ class Run {
     this.#events.complete();
     this.#fills.complete();
     this.#throwFailure();
-    if (!this.#isOver) warnProcess(UNFINISHED, "STRATEGY");
     this.stop();
     const { reports, broker } = this.#own;
     return this.#own.end({

@@ -1,8 +1,8 @@
 import { type Candle, InvalidInputError, type Series } from "pairstream";
 import { backtest, type Strategy } from "pairstream/backtest";
-import { concatMap, finalize, merge, NEVER, of, throwError } from "rxjs";
+import { finalize, merge, NEVER, of, throwError } from "rxjs";
 import { map } from "rxjs/operators";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it } from "vitest";
 import { FREE, series } from "./bars.js";
 import { buy, idle, minuteFrom, scripted, ups } from "./scripted-strategies.js";
 
@@ -74,23 +74,6 @@ describe("trouble", () => {
     const result = await backtest({ feeds, strategy: () => of(buy(series)), broker: FREE });
     expect(result.fills).toMatchObject([{ candle: 0, price: 100 }]);
     expect(result.orders).toMatchObject([{ at: 0 }]);
-  });
-
-  it("is warned of where a strategy has not completed with its events: a backtest waits for none", async () => {
-    const warn = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
-    const each: Strategy = (events) => events.pipe(map(() => buy(series)));
-    await backtest({ feeds, strategy: each });
-    expect(warn).not.toHaveBeenCalled();
-    const asked: Strategy = (events, account) =>
-      each(events, account).pipe(concatMap(async (order) => order));
-    expect((await backtest({ feeds, strategy: asked })).fills).toEqual([]);
-    expect(warn.mock.calls).toEqual([
-      [
-        expect.stringContaining("after a promise or a delay comes too late"),
-        { type: "PairstreamWarning", code: "PAIRSTREAM_STRATEGY" },
-      ],
-    ]);
-    warn.mockRestore();
   });
 
   it.each<[string, readonly Candle[] | (() => Iterable<Candle>), boolean]>([

@@ -140,6 +140,7 @@ export class Store {
   readonly #client: JetStreamClient;
   readonly #manager: JetStreamManager;
   readonly #setup: JetStreamManager;
+  /** The streams that are known to be set up, of a server that crashes where one is not. */
   readonly #found = new Set<string>();
 
   /** That of a connection, which all share who use the connection. */
@@ -264,7 +265,7 @@ export class Store {
     }
   }
 
-  /** Whether a message of a stream may not be asked for until it is known to be set up. */
+  /** Whether the server may crash where it is asked for a message of a stream. */
   #mayCrash(stream: string): boolean {
     const isAlone = this.connection.info?.cluster === undefined;
     return isAlone && !this.#isSince(READ_WHILE_SET_UP) && !this.#found.has(stream);

@@ -95,22 +95,25 @@ describe.skipIf(!hasServer)("a stream that is read while a server sets it up", (
     const connections = [await connectTo([server]), await connectTo([server])];
     const [maker, reader] = await Promise.all(connections.map((connection) => Store.open(connection)));
     const settings = checkNatsOptions({}, []);
-    for (let made = 0; made < 30; made += 1) {
-      const bucket = leaseBucket(`made-${made}`);
-      const making = maker!.ensureStream(bucket, settings);
-      for (let isThere = false; !isThere; ) {
-        isThere = await reader!.last(bucket.stream, `${bucket.key}.none`).then(
-          () => true,
-          (error) => {
-            if (!reader!.isPassing(error) || server.hasEnded) throw error;
-            return false;
-          },
-        );
+    try {
+      for (let made = 0; made < 30; made += 1) {
+        const bucket = leaseBucket(`made-${made}`);
+        const making = maker!.ensureStream(bucket, settings);
+        for (let isThere = false; !isThere; ) {
+          isThere = await reader!.last(bucket.stream, `${bucket.key}.none`).then(
+            () => true,
+            (error) => {
+              if (!reader!.isPassing(error) || server.hasEnded) throw error;
+              return false;
+            },
+          );
+        }
+        await making;
       }
-      await making;
+    } finally {
+      await Promise.all(connections.map((connection) => connection.close()));
+      await server.remove();
     }
-    await Promise.all(connections.map((connection) => connection.close()));
-    await server.remove();
   });
 });
 
