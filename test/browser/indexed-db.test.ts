@@ -189,6 +189,25 @@ describe.skipIf(executablePath === undefined && !isRequired)("in a real browser"
       expect(await store.read(key, all)).toEqual(onlySecond);
     });
 
+    it("goes on while the user clears the data of the site, at whatever moment", async () => {
+      const context = await browser.newContext();
+      onTestFinished(() => context.close());
+      const own = await openPage(context);
+      const store = await storeIn(own, `store-${++count}`);
+      const session = await context.newCDPSession(own);
+      const { origin } = new URL(ORIGIN);
+      for (let time = 0; time < 20; time++) {
+        let isCleared = false;
+        const clearing = session
+          .send("Storage.clearDataForOrigin", { origin, storageTypes: "indexeddb" })
+          .finally(() => (isCleared = true));
+        while (!isCleared) await Promise.all([store.write(key, first), store.read(key, all)]);
+        await clearing;
+        await store.write(key, second);
+        expect((await store.read(key, all)).covered).toContainEqual({ from: 0, to: second.to });
+      }
+    });
+
     it("says so at each call while a later version has it, and goes on once that is gone", async () => {
       const name = `store-${++count}`;
       const store = await storeIn(page, name);

@@ -10,6 +10,8 @@ import { candleOf, checkKnown, checkStoreRange } from "./known.js";
 
 /** The schema below; a database of a later one cannot be opened. */
 const VERSION = 1;
+/** Of one call: while a browser deletes the data of a site, it closes what is opened meanwhile, too. */
+const TRIES = 5;
 
 interface Schema extends DBSchema {
   candles: { key: [series: string, timestamp: number]; value: Candle };
@@ -20,8 +22,8 @@ interface Schema extends DBSchema {
  * A store in the browser's IndexedDB, under a name of your choice, for pages that have a client of their own. Pages of one
  * origin share it. `close` closes the database. Needs the package `idb`.
  *
- * Rejects with a `PairstreamError` if it cannot be opened. Where the browser or another page has closed or deleted it, the next
- * call opens it anew, and rejects in the same way.
+ * Rejects with a `PairstreamError` if it cannot be opened. Where the browser or another page has closed or deleted it, calls
+ * open it anew, and reject in the same way.
  *
  * ```ts
  * import { createClient } from "pairstream";
@@ -32,31 +34,27 @@ interface Schema extends DBSchema {
  * ```
  */
 export async function indexedDbStore(name: string): Promise<ClientStore & { close(): void }> {
-  let database = await open(name);
-  let opening: Promise<void> | undefined;
+  let opened: Promise<IDBPDatabase<Schema>> | undefined;
   let isClosed = false;
   const openAnew = async () => {
-    try {
-      database = await open(name);
-      if (isClosed) database.close();
-    } finally {
-      opening = undefined;
-    }
+    const database = await open(name);
+    if (isClosed) database.close();
+    return database;
   };
-  /** Works with the database: once more where its connection was closed, as by a page that has deleted it. */
+  /** Works with the database: opened anew where its connection was closed, as by a page or a user who deletes it. */
   const using = async <T>(work: (database: IDBPDatabase<Schema>) => Promise<T>): Promise<T> => {
-    const used = database;
-    try {
-      return await work(used);
-    } catch (error) {
-      if (isClosed || (error as Error).name !== "InvalidStateError") throw error;
-      if (database === used) {
-        opening ??= openAnew();
-        await opening;
+    for (let left = TRIES; ; left--) {
+      const used = (opened ??= openAnew());
+      try {
+        return await work(await used);
+      } catch (error) {
+        const isGone = isOfClosing(error);
+        if (opened === used && (isGone || error instanceof PairstreamError)) opened = undefined;
+        if (isClosed || !isGone || left === 1) throw error;
       }
-      return work(database);
     }
   };
+  await using(async () => undefined);
   const store = candleStore({
     async read(key, range) {
       checkStoreRange(range);
@@ -80,7 +78,10 @@ export async function indexedDbStore(name: string): Promise<ClientStore & { clos
   });
   const close = () => {
     isClosed = true;
-    database.close();
+    opened?.then(
+      (database) => database.close(),
+      () => undefined,
+    );
   };
   return { ...store, close };
 }
@@ -101,6 +102,12 @@ async function open(name: string): Promise<IDBPDatabase<Schema>> {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new PairstreamError(`The database could not be opened: ${reason}`, { cause });
   }
+}
+
+/** Whether the connection was closed before all was done. */
+function isOfClosing(error: unknown): boolean {
+  const { name } = (error instanceof PairstreamError ? error.cause : error) as Error;
+  return name === "InvalidStateError" || name === "AbortError";
 }
 
 async function idbLibrary() {
