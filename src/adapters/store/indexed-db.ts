@@ -44,7 +44,8 @@ export async function indexedDbStore(name: string): Promise<ClientStore & { clos
   /** Works with the database: opened anew where its connection was closed, as by a page or a user who deletes it. */
   const using = async <T>(work: (database: IDBPDatabase<Schema>) => Promise<T>): Promise<T> => {
     for (let left = TRIES; ; left--) {
-      const used = (opened ??= openAnew());
+      opened ??= openAnew();
+      const used = opened;
       try {
         return await work(await used);
       } catch (error) {
