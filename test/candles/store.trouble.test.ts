@@ -1,4 +1,5 @@
 import { candleStore, memoryStore } from "pairstream/store";
+import { take } from "rxjs";
 import { describe, expect, it } from "vitest";
 import type { CandleStore } from "../../src/adapters/store/index.js";
 import { createClient, recordExchanges, replayExchanges, watchCandles } from "../../src/index.js";
@@ -53,6 +54,38 @@ describe("a store in trouble", () => {
       error: { name: "PairstreamError" },
     });
     expect(await fetched(world, START - HOUR, START - HOUR / 2)).toHaveLength(26);
+  });
+
+  it.each<[string, Partial<CandleStore>]>([
+    ["answers nothing", { read: never, write: never, forget: never }],
+    ["reads nothing", { read: never }],
+    ["writes nothing", { write: never }],
+  ])("that %s holds up a stream for one timeout a minute, and each time is told", async (_, methods) => {
+    const world = begin(changed(memoryStore(), methods), START);
+    const firsts: number[] = [];
+    const begun = world.clock.now();
+    const watch = (since: number) =>
+      watchCandles(world.client, { ...MINUTES, since })
+        .pipe(take(1))
+        .subscribe(() => firsts.push(world.clock.now() - begun));
+    watchCandles(world.client, MINUTES).subscribe();
+    watch(START - 2 * HOUR);
+    await world.clock.advanceBy(15_000);
+    watch(START - 3 * HOUR);
+    await world.clock.advanceBy(2_000);
+    watch(START - 4 * HOUR);
+    await world.clock.advanceBy(2_000);
+    expect(firsts).toHaveLength(3);
+    expect(firsts[0]).toBeLessThan(11_000);
+    expect(firsts.slice(1).every((first) => first < 19_000)).toBe(true);
+    const messages = told(world).map(({ error }) => error.message);
+    expect(messages).toContainEqual(expect.stringMatching(/has not answered within 10000 ms/));
+    await world.clock.advanceBy(50_000);
+    const again = told(world).length;
+    watch(START - 5 * HOUR);
+    await world.clock.advanceBy(12_000);
+    expect(firsts).toHaveLength(4);
+    expect(told(world).length).toBeGreaterThan(again);
   });
 
   it.each([2, 20, 60])(

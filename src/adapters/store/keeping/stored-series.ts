@@ -24,6 +24,8 @@ import { withinLimit } from "./store-limit.js";
 const JOINED_FOR = 1_000;
 /** ms until writes that have failed are tried again: at first, then twice as long each time, up to the last. */
 const RETRY = { first: 1_000, last: 60_000 };
+/** A store that took too long is not read for so long, in ms: whoever reads would wait again. */
+const NOT_READ = 60_000;
 /** With more candles than this, nothing is joined any longer: all is written at once. */
 const MOST_JOINED = 10_000;
 /** Trouble is warned of no more often than so, in ms: a store that fails does so with each call. */
@@ -68,6 +70,7 @@ export class StoreKeeper {
   /** Where series have contradicted themselves: what is said of that a second time is not believed. */
   readonly distrusted = new BoundedMap<string, readonly Span[]>(SERIES_REMEMBERED);
   #failures = 0;
+  #lateAt = -Infinity;
 
   constructor(store: CandleStore, means: StoreMeans) {
     this.#store = store;
@@ -102,10 +105,14 @@ export class StoreKeeper {
   }
 
   /** What the store says of a range; `undefined` where it fails. */
-  async read(key: StoreKey, range: StoreRange): Promise<{ readonly said: StoredCandles } | undefined> {
-    this.#flush();
-    await this.#writing;
-    return this.#use("read", key, range, () => this.#store.read(key, range));
+  read(key: StoreKey, range: StoreRange): Promise<{ readonly said: StoredCandles } | undefined> {
+    return this.#use("read", key, range, async () => {
+      if (Math.abs(this.#means.scheduler.now() - this.#lateAt) < NOT_READ)
+        throw new PairstreamError("The store is not read for a minute, as it took too long");
+      this.#flush();
+      await this.#writing;
+      return this.#store.read(key, range);
+    });
   }
 
   async forget({ key, name }: StoredSeries, span: Span): Promise<void> {
@@ -241,9 +248,13 @@ export class StoreKeeper {
     use: () => Promise<T>,
     limits = this.#limits,
   ): Promise<{ readonly said: T } | undefined> {
+    const { scheduler, timeout } = this.#means;
+    const begun = scheduler.now();
     try {
       return { said: await withinLimit(use, this.#means, limits) };
     } catch (cause) {
+      const now = scheduler.now();
+      if (now - begun >= timeout) this.#lateAt = now;
       this.tell(operation, key, span, troubleOf(cause));
       return undefined;
     }
