@@ -11,7 +11,9 @@ import { type CollectingMeans, FeedRun } from "./feed-run.js";
 import { Gate } from "./gate.js";
 import { Lanes, MESSAGES_AT_ONCE } from "./lanes.js";
 import {
+  firstEpoch,
   type GroupRules,
+  hashOfList,
   type Lease,
   nextMove,
   PARTS,
@@ -42,8 +44,6 @@ export interface CollectorSetup {
 const WRITES_AT_ONCE = 3;
 /** How long the leader of a group may take to answer, in ms. */
 const ANSWER_TIMEOUT = 1_000;
-/** How many runs of feeds a lease has room for, so that those of the next one are later. */
-const EPOCHS_A_TERM = 1_024;
 
 /** One of the collectors of a group. It leads the group or stands by. */
 export class Collector implements RunningCollector {
@@ -51,6 +51,9 @@ export class Collector implements RunningCollector {
   readonly #subscriber: Subscriber<CollectorActivity>;
   readonly #metering: Metering;
   readonly #gate: Gate;
+  readonly #list: number;
+  /** The list of another leader that was told of. */
+  #otherList: number | undefined;
   readonly #lanes = new Lanes(MESSAGES_AT_ONCE);
   readonly #running = new Subscription();
   readonly #stop = new AbortController();
@@ -58,6 +61,8 @@ export class Collector implements RunningCollector {
   readonly #means = new Map<string, CollectingMeans>();
   /** What runs while this collector leads, by feed. */
   readonly #runs = new Map<string, { readonly run: FeedRun; readonly epoch: number }>();
+  /** The feeds that are left to whoever has told more of them, for the time of a lease. */
+  readonly #leaves = new Set<string>();
   /** What there is once the streams are open. `id`: the name in the lease, and for readers who ask whether it lives. */
   #opened:
     | { readonly store: Store; readonly id: string; readonly bucket: LeaseBucket; readonly asked: AskedFeeds }
@@ -73,7 +78,6 @@ export class Collector implements RunningCollector {
   #written: { readonly lease: Lease; readonly revision: number } | undefined;
   #held: number | undefined;
   #isLeading: boolean | undefined;
-  #leastTerm = 0;
   #epoch = 0;
   #leadership = new Subscription();
 
@@ -83,6 +87,7 @@ export class Collector implements RunningCollector {
     this.#subscriber = subscriber;
     this.#metering = coreOf(client).metering;
     this.#gate = new Gate(client);
+    this.#list = hashOfList(setup.feeds.keys());
   }
 
   get group(): string {
@@ -237,10 +242,10 @@ export class Collector implements RunningCollector {
       const now = this.#now();
       this.#seen = sight(this.#seen, lease, isLed, now, rules);
       const { mayAct, setBacks } = this.#gate;
-      const self = { id, rules, held: this.#held, mayAct, leastTerm: this.#leastTerm };
+      const self = { id, rules, held: this.#held, mayAct, list: this.#list };
       const move = nextMove(lease, this.#seen, self, now);
       if (move === "wait" || move.isTaken) this.#giveUp();
-      if (move === "wait") return this.#standBy();
+      if (move === "wait") return this.#standBy(lease?.list);
       this.#written = undefined;
       const written = await bucket.write(move.lease, revision);
       if (this.#stop.signal.aborted) return;
@@ -293,7 +298,7 @@ export class Collector implements RunningCollector {
       });
     }
     for (const feeds of [this.#setup.feeds, this.#opened!.asked.feeds])
-      for (const key of feeds.keys()) if (!this.#runs.has(key)) this.#begin(key);
+      for (const key of feeds.keys()) if (!this.#runs.has(key) && !this.#leaves.has(key)) this.#begin(key);
   }
 
   /** A feed that is wanted; the options of the list count before those that were asked for. */
@@ -317,7 +322,11 @@ export class Collector implements RunningCollector {
     this.#standBy();
   }
 
-  #standBy(): void {
+  #standBy(list?: number): void {
+    if (list !== undefined && list !== this.#list && list !== this.#otherList) {
+      this.#otherList = list;
+      this.#tellTrouble(new PairstreamError("The leader of the group has another list of feeds"));
+    }
     if (this.#isLeading === false) return;
     this.#isLeading = false;
     if (!this.#stop.signal.aborted) this.#tell({ type: "standing-by", at: this.#now() });
@@ -333,7 +342,7 @@ export class Collector implements RunningCollector {
 
   #begin(key: string): void {
     const { feed, watch } = this.#wanted(key)!;
-    this.#epoch = Math.max(this.#epoch + 1, this.#held! * EPOCHS_A_TERM);
+    this.#epoch = Math.max(this.#epoch + 1, firstEpoch(this.#held!, this.#opened!.id));
     const epoch = this.#epoch;
     const run: FeedRun = new FeedRun({ feed, watch }, this.#means.get(feed.stream)!, epoch, {
       failed: (error) => {
@@ -360,13 +369,21 @@ export class Collector implements RunningCollector {
   }
 
   /**
-   * There are messages of a later run, as after the lease was lost and a collector whose clock is behind has begun a new one.
-   * The next look takes it again, for a term that is later still.
+   * There are messages of a later run: of another group that has the feed, or of this one, whose lease was lost and taken by
+   * a clock that is behind. The next run is later still.
    */
   #outranked(key: string, epoch: number): void {
-    this.#leastTerm = Math.max(this.#leastTerm, Math.floor(epoch / EPOCHS_A_TERM) + 1);
-    this.#tellTrouble(new PairstreamError(`Another collector has told more of ${key}`));
-    this.#giveUp();
+    const { rules, settings } = this.#setup;
+    this.#end(key);
+    this.#epoch = Math.max(this.#epoch, epoch);
+    const left = `it is left alone for ${rules.lease} ms`;
+    this.#tellTrouble(
+      new PairstreamError(`Another collector, as of another group, tells of ${key}: ${left}`),
+    );
+    this.#leaves.add(key);
+    // The next renewal begins it.
+    const wait = callAfter(settings.scheduler, this.#now(), rules.lease, () => this.#leaves.delete(key));
+    this.#running.add(wait);
   }
 
   #tellTrouble(cause: unknown): void {

@@ -26,6 +26,8 @@ export interface Lease {
   readonly beat: number;
   /** Without a holder: whether no request from before its last one can count any more. */
   readonly isQuiet: boolean;
+  /** A hash of the holder's list of feeds. */
+  readonly list?: number | undefined;
 }
 
 /**
@@ -79,8 +81,8 @@ export interface Self {
   /** The term of the lease that it has held last, as far as it knows, and whether that lasts by its own clock. */
   readonly held: number | undefined;
   readonly mayAct: boolean;
-  /** A new lease has no term below this. */
-  readonly leastTerm: number;
+  /** The hash of its list of feeds. */
+  readonly list: number;
 }
 
 /** What a collector does next: it waits, or it writes a lease. `isTaken`: that is one which it did not hold before. */
@@ -95,17 +97,17 @@ export type LeaseMove =
 export function nextMove(
   lease: Lease | undefined,
   seen: Sighting,
-  { id, rules, held, mayAct, leastTerm }: Self,
+  { id, rules, held, mayAct, list }: Self,
   now: number,
 ): LeaseMove {
   const beat = Math.max((lease?.beat ?? 0) + 1, Math.floor(now));
-  const own = { version: VERSION, rules, holder: id, beat, isQuiet: false } as const;
+  const own = { version: VERSION, rules, holder: id, beat, isQuiet: false, list } as const;
   // A lease that was lost is written again by its holder. One that ran out is still its own if nobody else has taken it.
   const isOwn = lease === undefined ? mayAct : lease.holder === id && lease.term === held;
   if (held !== undefined && isOwn) {
     return { lease: { ...own, term: held }, isTaken: false, isQuiet: false };
   }
-  const term = Math.max((lease?.term ?? 0) + 1, Math.floor(now), leastTerm);
+  const term = Math.max((lease?.term ?? 0) + 1, Math.floor(now));
   const take = (isQuiet: boolean) => ({ lease: { ...own, term }, isTaken: true, isQuiet });
   const isOver = now - seen.since >= (lease?.rules ?? rules).lease * PARTS.dead;
   if (lease === undefined) {
@@ -127,6 +129,25 @@ export function releasedLease(lease: Lease, isQuiet: boolean): Lease {
   return { ...lease, holder: null, beat: lease.beat + 1, isQuiet };
 }
 
+/** How many runs of feeds a lease has room for at least, so that those of the next one are later. */
+const RUNS_A_TERM = 1_024;
+
+/** The epoch of the first run under a lease: hardly ever that of another group, whose lease was taken in the same millisecond. */
+export function firstEpoch(term: number, holder: string): number {
+  return term * 2 * RUNS_A_TERM + hashOf(holder, RUNS_A_TERM);
+}
+
+/** A hash of a list of feeds, in whatever order. */
+export function hashOfList(keys: Iterable<string>): number {
+  return hashOf([...keys].sort().join(" "), 2 ** 31 - 1);
+}
+
+function hashOf(text: string, below: number): number {
+  let hash = 0;
+  for (let at = 0; at < text.length; at++) hash = (hash * 31 + text.charCodeAt(at)) % below;
+  return hash;
+}
+
 /** How long a new holder asks for nothing: until requests of earlier ones no longer count, in ms. */
 export function quietFor({ limit }: GroupRules, isQuiet: boolean): number {
   if (limit === null) return 0;
@@ -144,6 +165,7 @@ const schema = z.object({
   term: count,
   beat: count,
   isQuiet: z.boolean(),
+  list: z.optional(count),
 });
 
 /** Reads a lease. Throws a `ContractError` if it is not one of this version. */

@@ -6,6 +6,7 @@ import { beforeEach, describe, expect, it } from "vitest";
 import { type CollectOptions, collect, natsSource } from "../../../src/adapters/nats/index.js";
 import type { Lease } from "../../../src/adapters/nats/lease.js";
 import {
+  type CandleEvent,
   createClient,
   emptyReport,
   type FeedStatus,
@@ -14,7 +15,7 @@ import {
   HttpError,
 } from "../../../src/index.js";
 import { createPairService, simulatedMarket } from "../../../src/service/index.js";
-import { seriesOf, WATCH } from "./busy-service.js";
+import { breachOf, busyMarket, seriesOf, WATCH } from "./busy-service.js";
 import { runningCollector, serverOfBlock } from "./running.js";
 import { hasServer, type NatsServer, until } from "./servers.js";
 
@@ -292,6 +293,61 @@ describe.skipIf(!hasServer)("collectors", () => {
         .subscribe(({ candle }) => late.push(candle.timestamp)),
     );
     await until("the same for one who comes later", () => late.length >= 3);
+  });
+
+  it("say once, while they stand by, that the leader has another list", async () => {
+    const troubles = (others: typeof feeds) => {
+      const { told } = start({ lease: 1_000 }, others);
+      return {
+        told: () => told.flatMap((one) => (one.type === "trouble" ? [String(one.error)] : [])),
+        standsBy: () => told.some(({ type }) => type === "standing-by"),
+      };
+    };
+    const leader = start({ lease: 1_000 });
+    await until("it leads", () => leader.leads());
+    const same = troubles([...feeds].reverse());
+    const other = troubles(feeds.slice(1));
+    await until("both stand by", () => same.standsBy() && other.standsBy());
+    const { beat } = await lease();
+    await until("they have looked again", async () => (await lease()).beat > beat + 3);
+    expect(same.told()).toEqual([]);
+    expect(other.told()).toEqual([expect.stringContaining("another list of feeds")]);
+  });
+
+  it("of two groups take a feed of both from one another, and work on at all others", async () => {
+    const pairs = ["shared", "first", "second"];
+    const busy = createPairService({ source: busyMarket(pairs, Date.now() - 60_000) });
+    const all = pairs.map((pair) => ({ ...seriesOf(pair), ...WATCH, since: { candles: 10 } }));
+    const [shared, ...own] = all;
+    const groups: ReturnType<typeof start>[] = [];
+    for (const feed of own) {
+      const options = { group: `of-${feed.pairAddress}`, lease: 1_000 };
+      const group = start(options, [shared!, feed], clientOf(busy.fetch));
+      groups.push(group);
+      await until("it leads", () => group.leads());
+    }
+    const source = natsSource(connection, { name });
+    const breaches: (string | undefined)[] = [];
+    const counts = all.map((feed) => {
+      const known = new Map<number, CandleEvent>();
+      running.push(
+        source.candles({ ...feed, since: 0 }).subscribe((event) => breaches.push(breachOf(known, event))),
+      );
+      return () => known.size;
+    });
+    const troublesOf = ({ told }: (typeof groups)[number]) =>
+      told.flatMap((activity) => (activity.type === "trouble" ? [String(activity.error)] : []));
+    await until("each has lost it twice", () => groups.every((group) => troublesOf(group).length >= 2));
+    const before = counts.map((count) => count());
+    await until("all go on", () => counts.every((count, number) => count() > before[number]! + 1));
+    for (const [number, group] of groups.entries()) {
+      expect(group.told.filter(({ type }) => type === "standing-by").length).toBeLessThanOrEqual(1);
+      const stopped = group.told.flatMap((activity) => (activity.type === "stopped" ? [activity.feed] : []));
+      expect(stopped.filter((feed) => !feed.includes(shared!.pairAddress))).toEqual([]);
+      expect(troublesOf(group)).not.toContainEqual(expect.stringContaining(own[number]!.pairAddress));
+      expect(troublesOf(group)).toContainEqual(expect.stringMatching(/tells of .* alone for 1000 ms/));
+    }
+    expect(new Set(breaches)).toEqual(new Set([undefined]));
   });
 
   it("publish candles that the service lacks as their client makes them", async () => {

@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
+  firstEpoch,
   type GroupRules,
   type Lease,
   type LeaseMove,
@@ -21,7 +22,7 @@ const lease = (more: Partial<Lease> = {}): Lease => ({
   ...more,
 });
 const self = (more: Partial<Self> = {}): Self => ({
-  ...{ id: "me", rules: RULES, held: undefined, mayAct: false, leastTerm: 0 },
+  ...{ id: "me", rules: RULES, held: undefined, mayAct: false, list: 1 },
   ...more,
 });
 /** The move after the lease was shown at some instants of one's own clock, or that somebody leads without one. */
@@ -108,13 +109,12 @@ describe("the lease of a group", () => {
 
   it("passes under a higher term, whatever clocks say, and shows another beat", () => {
     fc.assert(
-      fc.property(fc.nat(), fc.nat(), fc.nat(), fc.nat(), (term, beat, now, leastTerm) => {
+      fc.property(fc.nat(), fc.nat(), fc.nat(), (term, beat, now) => {
         const before = lease({ holder: null, term, beat });
-        const move = moveAfter([[now, before]], self({ leastTerm }));
+        const move = moveAfter([[now, before]], self());
         expect(move).not.toBe("wait");
         if (move === "wait") return;
         expect(move.lease.term).toBeGreaterThan(term);
-        expect(move.lease.term).toBeGreaterThanOrEqual(leastTerm);
         expect(move.lease.beat).toBeGreaterThan(beat);
       }),
     );
@@ -181,6 +181,14 @@ describe("the lease of a group", () => {
         }
       }),
     );
+  });
+
+  it("gives each holder runs of its own, later than those of all terms before", () => {
+    const ids = Array.from({ length: 400 }, (_, at) => `KXCQ2P7W3T8YB5N0${(at * 7_919).toString(36)}`);
+    const firsts = ids.map((id) => firstEpoch(1_800_000_000_000, id));
+    expect(new Set(firsts).size).toBeGreaterThan(300);
+    for (const first of firsts) expect(first + 1_024).toBeLessThan(firstEpoch(1_800_000_000_001, ""));
+    expect(Number.isSafeInteger(firstEpoch(4_000_000_000_000, ids[0]!))).toBe(true);
   });
 
   it("is read as it was written, and refused if it is of another version", () => {
