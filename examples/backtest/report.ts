@@ -128,15 +128,17 @@ function notesOf(result: BacktestResult, kindReturn: number, { pairs }: Past): s
       `${count(gaps.length, "stop")} ${gaps.length === 1 ? "was" : "were"} filled after a gap, on average ${percent(mean)} worse than the price of the stop: a stop does not guarantee a price.`,
     );
   }
+  return [...notes, ...refusedNotes(rejections.map(({ reason }) => [reason, 1]))];
+}
+
+/** What orders were refused for, and how often. */
+export function refusedNotes(refused: Iterable<readonly [reason: string, times: number]>): string[] {
   const reasons = new Map<string, number>();
-  for (const { reason } of rejections) reasons.set(reason, (reasons.get(reason) ?? 0) + 1);
-  if (reasons.size > 0) {
-    const each = [...reasons].map(([reason, times]) => `${reason} ${times}`).join(", ");
-    notes.push(
-      `${count(rejections.length, "order")} ${rejections.length === 1 ? "was" : "were"} refused: ${each}.`,
-    );
-  }
-  return notes;
+  for (const [reason, times] of refused) reasons.set(reason, (reasons.get(reason) ?? 0) + times);
+  if (reasons.size === 0) return [];
+  const all = [...reasons.values()].reduce((sum, times) => sum + times, 0);
+  const each = [...reasons].map(([reason, times]) => `${reason} ${times}`).join(", ");
+  return [`${count(all, "order")} ${all === 1 ? "was" : "were"} refused: ${each}.`];
 }
 
 /** How much worse than its price a stop was filled, as a share of it. */

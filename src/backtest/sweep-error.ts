@@ -39,6 +39,10 @@ function shown(parameters: unknown): string {
   }
 }
 
+/** What may be swept. */
+export const STRATEGY_ALLOWED =
+  "a function from parameters to a strategy, or the URL of a module whose default export is one";
+
 /** What a sweep over a module says where there are no workers. */
 export const NO_WORKERS =
   "A sweep with the URL of a module needs the worker threads of Node: pass the function that the module exports instead";

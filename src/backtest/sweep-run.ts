@@ -6,6 +6,7 @@ import { checkBeginnings } from "../replay/no-lookahead.js";
 import { BarReader } from "./bar-reader.js";
 import { Ledger } from "./ledger.js";
 import type { CancelOrder, Order } from "./order.js";
+import type { RejectionReason } from "./report.js";
 import type { BrokerRules } from "./rules.js";
 import type { Statistics } from "./statistics.js";
 import { ordersOf, type Strategy, type StrategyAccount } from "./strategy.js";
@@ -48,6 +49,7 @@ const PREFIXES = 4;
 export interface RangesOutcome {
   readonly statistics: readonly Statistics[];
   readonly orders: number;
+  readonly rejections: Readonly<Partial<Record<RejectionReason, number>>>;
 }
 
 /**
@@ -104,7 +106,14 @@ export function runRanges(
     isAll ? events : events.slice(0, checked),
     PREFIXES,
   );
-  return { statistics: ledgers.map((ledger) => ledger.end({}).statistics), orders };
+  const rejections: Partial<Record<RejectionReason, number>> = {};
+  for (const report of ledgers.flatMap(({ reports }) => reports)) {
+    if (report.type !== "rejection") continue;
+    const { reason } = report.rejection;
+    rejections[reason] = (rejections[reason] ?? 0) + 1;
+  }
+  const statistics = ledgers.map((ledger) => ledger.end({}).statistics);
+  return { statistics, orders, rejections: Object.freeze(rejections) };
 }
 
 /** What became of money that bought with the first candle of each range, and held. */

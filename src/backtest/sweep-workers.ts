@@ -1,5 +1,5 @@
 import { InvalidInputError, PairstreamError } from "../errors.js";
-import { NO_WORKERS, sweepError } from "./sweep-error.js";
+import { NO_WORKERS, STRATEGY_ALLOWED, sweepError } from "./sweep-error.js";
 import type { RangesOutcome } from "./sweep-run.js";
 import type { PackedError, WorkerAnswer, WorkerJob } from "./sweep-worker.js";
 
@@ -96,8 +96,7 @@ function workerError(cause: unknown): PairstreamError {
 }
 
 function unusable(module: string, error: PackedError): InvalidInputError {
-  const allowed = "the URL of a module whose default export is a function from parameters to a strategy";
-  return new InvalidInputError("strategy", allowed, `(${module}) cannot be used: ${error.message}`, {
+  return new InvalidInputError("strategy", STRATEGY_ALLOWED, `(${module}) cannot be used: ${error.message}`, {
     cause: unpack(error),
   });
 }

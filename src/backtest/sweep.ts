@@ -7,10 +7,11 @@ import { macrotask } from "../replay/event-loop.js";
 import { type BacktestFeed, checkFeeds } from "./backtest.js";
 import { MergedFeeds } from "./feeds.js";
 import { packEvents } from "./packed-events.js";
+import type { RejectionReason } from "./report.js";
 import { type BrokerOptions, type BrokerRules, checkBroker } from "./rules.js";
 import type { Statistics } from "./statistics.js";
 import type { Strategy } from "./strategy.js";
-import { sweepError } from "./sweep-error.js";
+import { STRATEGY_ALLOWED, sweepError } from "./sweep-error.js";
 import { holdRanges, type RangesOutcome, runRanges, type SweepMarket, type TimeRange } from "./sweep-run.js";
 import { sweepInWorkers, usualWorkers } from "./sweep-workers.js";
 
@@ -52,7 +53,7 @@ export interface SweepOptions<P> {
   broker?: BrokerOptions;
   /** The day on which `1w` begins; default `"monday"`. */
   weekStart?: WeekStart;
-  /** The score by which the best parameters are chosen in-sample: the highest wins, `undefined` loses. Default: `totalReturn`. */
+  /** The score by which the best parameters are chosen in-sample: the highest wins, `undefined` and NaN lose. Default: `totalReturn`. */
   score?: (statistics: Statistics) => number | undefined;
   /** Called with how many sets of parameters are done, and how many there are; default: no call. */
   onProgress?: (done: number, of: number) => void;
@@ -76,6 +77,8 @@ export interface SweepRow<P> {
   readonly windows: readonly SweepFigures[];
   /** How many orders the strategy gave, over the whole history. */
   readonly orders: number;
+  /** How many of its orders were refused, by reason; `{}`: none. Where windows overlap, an order counts in each. */
+  readonly rejections: Readonly<Partial<Record<RejectionReason, number>>>;
 }
 
 /** One window, and the result of buying and holding in it. */
@@ -86,7 +89,7 @@ export interface SweepWindow {
   readonly outOfSample: TimeRange;
   /** The result of buying at the first candle of each part, and holding. */
   readonly buyAndHold: SweepFigures;
-  /** The index of the row with the best score in-sample, from 0; the first of equal ones. */
+  /** The index of the row with the best score in-sample, from 0; the first of equal ones, also where all lose. */
   readonly best: number;
 }
 
@@ -158,7 +161,7 @@ export async function sweep<P>(options: SweepOptions<P>): Promise<SweepResult<P>
       signal: true,
     }),
   );
-  const { strategy, signal, score = ({ totalReturn }) => totalReturn, onProgress } = options;
+  const { strategy, signal, score = ({ totalReturn }) => totalReturn, onProgress = () => {} } = options;
   checkFunctions({ score, onProgress });
   const workers = checkStrategy(strategy, options.workers);
   const parameters = parametersOf(options.parameters);
@@ -175,7 +178,7 @@ export async function sweep<P>(options: SweepOptions<P>): Promise<SweepResult<P>
   let done = 0;
   const onDone = () => {
     done += 1;
-    onProgress?.(done, parameters.length);
+    onProgress(done, parameters.length);
   };
   const outcomes =
     typeof strategy === "function"
@@ -187,12 +190,12 @@ export async function sweep<P>(options: SweepOptions<P>): Promise<SweepResult<P>
           signal,
           onDone,
         );
-  const rows = outcomes.map(({ statistics, orders }, at): SweepRow<P> => {
-    return Object.freeze({ parameters: parameters[at]!, windows: figuresOf(statistics), orders });
+  const rows = outcomes.map(({ statistics, ...counts }, at): SweepRow<P> => {
+    return Object.freeze({ parameters: parameters[at]!, windows: figuresOf(statistics), ...counts });
   });
   const held = figuresOf(holdRanges(market, ranges));
   const windows = parts.map((part, window): SweepWindow => {
-    const scores = rows.map((row) => score(row.windows[window]!.inSample) ?? Number.NaN);
+    const scores = rows.map((row) => checkScore(score(row.windows[window]!.inSample)));
     return Object.freeze({ ...part, buyAndHold: held[window]!, best: greatestOf(scores) });
   });
   return Object.freeze({ rows: Object.freeze(rows), windows: Object.freeze(windows), broker: rules });
@@ -257,19 +260,20 @@ function partsOf(events: readonly CandleEvent[], { windows, inSample }: Shares) 
 }
 
 function figuresOf(statistics: readonly Statistics[]): readonly SweepFigures[] {
-  const figures: SweepFigures[] = [];
-  for (let at = 0; at < statistics.length; at += 2) {
-    figures.push(Object.freeze({ inSample: statistics[at]!, outOfSample: statistics[at + 1]! }));
-  }
+  const figures = statistics.flatMap((inSample, at): SweepFigures[] =>
+    at % 2 === 0 ? [Object.freeze({ inSample, outOfSample: statistics[at + 1]! })] : [],
+  );
   return Object.freeze(figures);
 }
 
+/** What gives none, as of no trades, loses. */
+function checkScore(score: number | undefined = -Infinity): number {
+  if (typeof score === "number") return Number.isNaN(score) ? -Infinity : score;
+  throw new InvalidInputError("score", "a function to numbers", "gives no number");
+}
+
 function greatestOf(scores: readonly number[]): number {
-  let best = 0;
-  scores.forEach((score, at) => {
-    if (score > scores[best]! || (Number.isNaN(scores[best]) && !Number.isNaN(score))) best = at;
-  });
-  return best;
+  return scores.reduce((best, score, at) => (score > scores[best]! ? at : best), 0);
 }
 
 interface Shares {
@@ -290,9 +294,7 @@ function checkSplit(split: SweepSplit): Shares {
 function checkStrategy(strategy: unknown, workers: number | undefined): number {
   const isModule = strategy instanceof URL;
   if (!isModule && typeof strategy !== "function") {
-    const allowed =
-      "a function from parameters to a strategy, or the URL of a module that exports one by default";
-    throw new InvalidInputError("strategy", allowed, `is of type ${typeof strategy}`);
+    throw new InvalidInputError("strategy", STRATEGY_ALLOWED, `is of type ${typeof strategy}`);
   }
   if (workers === undefined) return isModule ? usualWorkers() : 0;
   if (isModule) return checkNumber("workers", workers, { min: 1, integer: true });
@@ -301,8 +303,8 @@ function checkStrategy(strategy: unknown, workers: number | undefined): number {
 
 function checkFunctions(functions: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(functions)) {
-    if (value === undefined || typeof value === "function") continue;
-    throw new InvalidInputError(name, "a function", `is of type ${typeof value}`);
+    if (typeof value !== "function")
+      throw new InvalidInputError(name, "a function", `is of type ${typeof value}`);
   }
 }
 

@@ -4,8 +4,16 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { InvalidInputError, PairstreamError, type Series } from "pairstream";
-import { backtest, SweepError, type SweepOptions, type SweepResult, sweep } from "pairstream/backtest";
-import { map, tap } from "rxjs";
+import {
+  backtest,
+  type Order,
+  type Statistics,
+  SweepError,
+  type SweepOptions,
+  type SweepResult,
+  sweep,
+} from "pairstream/backtest";
+import { map, take, tap } from "rxjs";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../documents/files.js";
 import { marketOf } from "../indicators/random-candles.js";
@@ -140,6 +148,41 @@ describe("a sweep", () => {
     expect(outOfSample.fees).toBeGreaterThan(0);
   });
 
+  it("says how many orders were refused, and why, which are nobody's figures", async () => {
+    const order = (share: number) =>
+      map((): Order => ({ type: "market", side: "buy", series, size: { equity: share } }));
+    const { rows } = await sweep({
+      feeds,
+      strategy: ({ share, until }: { share: number; until: number }) => {
+        return (events) => events.pipe(take(until), order(share));
+      },
+      parameters: [
+        { share: 0.01, until: 3 },
+        { share: Number.NaN, until: 5 },
+        { share: 0.9, until: 4 },
+      ],
+    });
+    expect(rows.map(({ orders, rejections }) => ({ orders, rejections }))).toEqual([
+      { orders: 3, rejections: {} },
+      { orders: 5, rejections: { invalid: 5 } },
+      { orders: 4, rejections: { "insufficient-funds": 3 } },
+    ]);
+    expect(Object.isFrozen(rows[0]!.rejections)).toBe(true);
+  });
+
+  it("chooses none whose score is none, or is no number, where any other has one", async () => {
+    const scores = [undefined, Number.NaN, -Infinity, -5, 7, 7, Number.NaN, undefined];
+    const parameters = scores.map((score) => ({ ...LIST[0]!, score }));
+    let at = 0;
+    const { windows } = await sweep({
+      ...{ feeds, strategy: crossing, parameters },
+      score: () => scores[at++],
+    });
+    expect(windows[0]!.best).toBe(4);
+    const none = await swept({ score: () => Number.NaN });
+    expect(none.windows[0]!.best).toBe(0);
+  });
+
   it("gives the same twice, frozen", async () => {
     const [first, second] = [await swept(), await swept()];
     expect(second).toEqual(first);
@@ -212,6 +255,9 @@ describe("a sweep in trouble", () => {
     [{ strategy: new URL("file:///none.js"), workers: 0 }, "workers"],
     [{ strategy: new URL("file:///none.js"), parameters: [() => {}] }, "parameters[0]"],
     [{ score: 5 }, "score"],
+    [{ score: ({ sharpe }: Statistics) => sharpe }, "score"],
+    [{ score: async () => 1 }, "score"],
+    [{ score: () => null }, "score"],
     [{ onProgress: "yes" }, "onProgress"],
     [{ broker: { cash: 0 } }, "broker.cash"],
     [{ feeds: [] }, "feeds"],

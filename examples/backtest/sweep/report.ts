@@ -1,7 +1,7 @@
 import type { Statistics, SweepFigures, TimeRange } from "pairstream/backtest";
 import { dateAndTime, shortened } from "../../live/text.js";
 import { percent } from "../figures.js";
-import { assumptionsOf, FEW_TRADES } from "../report.js";
+import { assumptionsOf, FEW_TRADES, refusedNotes } from "../report.js";
 import type { ParameterSet, SweepRun } from "./sweep-past.js";
 
 /** What one part of the time came to. */
@@ -130,6 +130,7 @@ export function sweepReportOf({ result, past, loaded, swept }: SweepRun): SweepR
     notes: [
       ...(past.explanation === undefined ? [] : [past.explanation]),
       ...notesOf({ agreement, sets, windows, chosen, swept }),
+      ...refusedNotes(result.rows.flatMap(({ rejections }) => Object.entries(rejections))),
     ],
     unit,
     swept,

@@ -150,6 +150,11 @@ describe("the report of a sweep", () => {
     ]);
   });
 
+  it("says how many orders of all sets were refused, and why", async () => {
+    const { notes } = sweepReportOf(await swept({ size: [0.5, Number.POSITIVE_INFINITY, 1], other: [0] }));
+    expect(notes.filter((note) => note.includes("refused"))).toEqual(["2 orders were refused: invalid 2."]);
+  });
+
   it("is the same as text, JSON, CSV and page", async () => {
     const run = await swept({ size: [0.5, 1], other: [0] });
     const report = sweepReportOf(run);
