@@ -7,6 +7,7 @@ import { askedBy } from "../reads.js";
 import type { RunLog, StayLog } from "../run-log.js";
 import { affordsPolls } from "./health.js";
 import type { Context, Monitor } from "./monitor.js";
+import { spendings, UNITS } from "./spendings.js";
 
 /** What makes up an answer that there is no such pair: so many 404, the first of them so long ago, ms. */
 export const ENOUGH = { answers: 3, time: 60_000 };
@@ -71,7 +72,11 @@ function checkPace(
   context: Context,
 ) {
   if (!affordsPolls(log)) return;
-  const { exchanges } = log;
+  const { exchanges, plan } = log;
+  const { quota } = plan.world.client;
+  const spent = new Map<Exchange, number>();
+  if (quota !== undefined)
+    for (const { exchange, spent: units } of spendings(log, quota.per, context)) spent.set(exchange, units);
   const firstLost = answers.find(isLost)?.received;
   for (const [at, answer] of answers.entries()) {
     if (answer.told!.isGood) return;
@@ -88,6 +93,8 @@ function checkPace(
     const isOdd =
       context.sleptWithin(received, asked) ||
       context.clockWasSet(received, asked) ||
+      // Then its status says that no units are left.
+      (quota !== undefined && spent.get(answer)! + UNITS.ohlcv > quota.units) ||
       context.isThrottled(received) ||
       context.isThrottled(asked);
     if (isOdd || !context.isTrusted(answer.told!.order) || there.length === 0) continue;

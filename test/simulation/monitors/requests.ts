@@ -153,9 +153,10 @@ function watchPauses({ plan, exchanges, told }: RunLog, context: Context) {
     if (isDated && !(isTold && context.isTrusted(order))) continue;
     const now = Math.max(date ?? -Infinity, service);
     const until = Number.isNaN(seconds) ? Date.parse(retryAfter ?? "") - now : seconds * 1_000;
-    // Nor is it known to have passed sooner than the clock tells.
-    const isOver = until <= (isDated ? -context.toleranceAt(order) - context.untoldAt(order) : 0);
-    const pause = isOver ? Math.min(baseDelay, maxDelay) : Math.min(until, LONGEST_HINT);
+    // A date has passed when the clock tells it, which is known as well as it can be.
+    const vague = Number.isNaN(seconds) ? context.toleranceAt(order) : 0;
+    const isOver = until <= (isDated ? -vague - context.untoldAt(order) : 0);
+    const pause = isOver ? Math.min(baseDelay, maxDelay) : Math.min(until - vague, LONGEST_HINT);
     const early = exchanges.find(({ sent }) => sent > received && sent < received + pause);
     if (early === undefined || context.clockWasSet(received, early.sent)) continue;
     context.breach(
