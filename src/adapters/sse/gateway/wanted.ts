@@ -75,6 +75,8 @@ export function readWanted(
       const { series, range, count, intervals } = checkHistory(options, now);
       checkIsServed(series);
       const hasStart = Number.isFinite(range.from);
+      if (!hasStart && options.count === undefined)
+        return { type: "history", options: { ...options, count: Math.min(count, limits.maxCandles) } };
       const length = hasStart
         ? intervals.count(range.from, Math.max(range.from, Math.min(range.to, now)))
         : 0;

@@ -202,6 +202,8 @@ describe("a query", () => {
     [`${CANDLES}&every=close`, {}, 200],
     [`${CANDLES}&since.candles=10`, { maxCandles: 10 }, 200],
     [`${CANDLES}&since.candles=11`, { maxCandles: 10 }, 400],
+    [`/history?${QUERY}`, { maxCandles: 10 }, 200],
+    [`/history?${QUERY}&count=11`, { maxCandles: 10 }, 400],
     [`${CANDLES}&settle=1000&revisionWindow=2`, {}, 200],
     [`${CANDLES}&settle=3000&revisionWindow=5`, { settle: 3_000, revisionWindow: 5 }, 200],
     [`${CANDLES}&settle=1000`, { settle: 3_000 }, 400],
