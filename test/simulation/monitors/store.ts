@@ -21,6 +21,8 @@ const LONGEST_TRIP = 60_000;
 const LONGEST_PAUSE = 60_000;
 /** So many dated answers tell what time it is. */
 const LEARNING = 6;
+/** A store that took too long is not read for so long, ms. */
+const NOT_READ = 60_000;
 /** How much later a client may take it to be by a `Date`, which tells whole seconds, and half of a trip, ms. */
 const DATE_ERROR = 1_000;
 /** As a process begins and ends all that is held is read, ms. */
@@ -177,7 +179,7 @@ function watchRequests(log: RunLog, before: ReadonlyMap<string, Held>, context: 
       ({ operation, at, ended }) =>
         operation === "read" && (ended?.isGood !== true || ended.at - at >= timeoutOf(log)) && at >= since,
     );
-    if (failed || began.length === 0) continue;
+    if (failed || isUnread(log, sent) || began.length === 0) continue;
     const covered = coveredAt(before.get(asked.series)?.covered ?? [], calls, since);
     const inner = withoutMargins(asked, intervals, intervals.start(log.plan.world.createdAt));
     const [held] = spansWithin(covered, inner);
@@ -231,6 +233,15 @@ function timeoutOf({ plan }: RunLog): number {
   return plan.world.client.timeout ?? 10_000;
 }
 
+/** Whether the store has taken too long less than a minute ago. */
+function isUnread(log: RunLog, instant: number): boolean {
+  const timeout = timeoutOf(log);
+  return log.store!.calls.some(({ at, ended }) => {
+    const since = instant - at - timeout;
+    return since >= 0 && since <= NOT_READ && (ended?.at ?? Number.POSITIVE_INFINITY) >= at + timeout;
+  });
+}
+
 /** Each failure is told, and nothing else; none ends a stream. */
 export function watchTrouble(log: RunLog, context: Context) {
   const told = log.activities.flatMap(({ at, value }) => (value.type === "store" ? [{ at, value }] : []));
@@ -256,7 +267,8 @@ export function watchTrouble(log: RunLog, context: Context) {
         call.series === seriesOf(value.key) &&
         (failedAt(call) === undefined ? call.at < at : failedAt(call) === at),
     );
-    if (!isCalled || message.includes("contradicts"))
+    const isPassedOver = value.operation === "read" && message.includes("not read") && isUnread(log, at);
+    if (!(isCalled || isPassedOver) || message.includes("contradicts"))
       context.breach(17, `tells of the store: ${message}`, at);
   }
   for (const { id, ended, plan } of log.stays) {

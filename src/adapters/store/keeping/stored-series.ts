@@ -105,14 +105,19 @@ export class StoreKeeper {
   }
 
   /** What the store says of a range; `undefined` where it fails. */
-  read(key: StoreKey, range: StoreRange): Promise<{ readonly said: StoredCandles } | undefined> {
-    return this.#use("read", key, range, async () => {
-      if (Math.abs(this.#means.scheduler.now() - this.#lateAt) < NOT_READ)
-        throw new PairstreamError("The store is not read for a minute, as it took too long");
+  async read(key: StoreKey, range: StoreRange): Promise<{ readonly said: StoredCandles } | undefined> {
+    if (!this.#isLate) {
       this.#flush();
       await this.#writing;
+    }
+    return this.#use("read", key, range, async () => {
+      if (this.#isLate) throw new PairstreamError("The store is not read for a minute, as it took too long");
       return this.#store.read(key, range);
     });
+  }
+
+  get #isLate(): boolean {
+    return Math.abs(this.#means.scheduler.now() - this.#lateAt) < NOT_READ;
   }
 
   async forget({ key, name }: StoredSeries, span: Span): Promise<void> {
