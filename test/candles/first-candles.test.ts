@@ -89,6 +89,29 @@ describe.each(["mainnet", "devnet"] as const)("the first candles that an answer 
       },
     );
 
+    it.each([false, true])(
+      "are all of them, though the newest shows alone at first: hidden %s",
+      async (hides) => {
+        const { world, events, coveredUntil } = watched(watch, hides);
+        world.swaps.length = 0;
+        // The first two trade in a minute each, and some minutes lie between them and the next ones.
+        world.swap(at("12:00:20"), 1);
+        world.swap(at("12:02:20"), 2);
+        world.swapsEvery(MINUTE, at("12:07:20"), at("13:00:00"));
+        world.interfere = ({ url }, answer) =>
+          world.clock.now() < at("12:07:40") && url.pathname.endsWith("/ohlcv")
+            ? withRows(answer, () => [])
+            : undefined;
+        await world.clock.advanceTo(at("12:12:30"));
+        const minutes = standing(events).map(({ timestamp }) => timestamp);
+        expect(minutes.slice(0, 4)).toEqual(
+          ["12:00:00", "12:02:00", "12:07:00", "12:08:00"].map((time) => at(time)),
+        );
+        expect(events.filter(({ type }) => type === "removed")).toEqual([]);
+        expect(coveredUntil()).toBe(at("12:12:00"));
+      },
+    );
+
     const followed: [string, boolean][] = [["before which nothing can be read", true]];
     // Without a window what is read before them ends with their minutes: it lacks them itself.
     if (revisionWindow > 0) followed.push(["before which there is nothing", false]);

@@ -17,8 +17,6 @@ export const MAX_LIMIT = 1_000;
 const MARGIN = 7;
 /** The longest range that takes one page. A full page may promise a next one without rows, so it is not full. */
 export const FULL_PAGE = MAX_LIMIT - MARGIN - 1;
-/** The least and the longest pause after a search in vain, in ms: for a series that has shown candles, and for one that has not. */
-const SEARCH_PAUSE = { known: [APART, 300_000], unknown: [60_000, 3_600_000] } as const;
 
 /** What to ask for. */
 export interface Wanted {
@@ -50,8 +48,14 @@ export class SeriesPages {
   readonly #core: ClientCore;
   readonly #series: Series<Timeframe>;
   readonly #intervals: Intervals;
-  /** What has shown candles does not wait for the pause of a search from before that. */
-  readonly #searched = { known: { at: -Infinity, pause: 0 }, unknown: { at: -Infinity, pause: 0 } };
+  /**
+   * When a search was in vain, and the pause after it, in ms: it doubles from search to search. What has shown candles does not
+   * wait for that of a search from before them.
+   */
+  readonly #searched = {
+    known: { at: -Infinity, pause: APART / 2, longest: 300_000 },
+    unknown: { at: -Infinity, pause: 30_000, longest: 3_600_000 },
+  };
 
   constructor(core: ClientCore, series: Series<Timeframe>, intervals: Intervals) {
     this.#core = core;
@@ -73,15 +77,17 @@ export class SeriesPages {
    * come back empty although it holds candles.
    */
   async orHidden(wanted: Wanted, page: Page, options: ReadOptions): Promise<Page> {
-    if (!page.isEmpty || (page.bornAt !== undefined && page.to <= page.bornAt)) return page;
-    const start = this.#startOf(wanted);
+    const asked = this.#startOf(wanted);
+    const { from } = wanted;
+    // What lies before the first start that has answered may be hidden, too.
+    const isCut = asked > Math.max(from, this.beginning.start ?? from);
+    if (!(page.isEmpty || isCut) || page.to <= page.bornAt!) return page;
+    const start = isCut ? this.#intervals.shift(from, -1) : asked;
     if (this.beginning.isReached(start)) return page;
-    const known = wanted.anchors.at(-1);
-    const kind = known === undefined ? "unknown" : "known";
-    const [least, most] = SEARCH_PAUSE[kind];
-    const { at, pause } = this.#searched[kind];
-    if (Math.abs(page.at - at) < pause) return page;
-    const until = Math.max(page.to, wanted.searchUntil ?? page.to, known ?? page.to);
+    const known = wanted.anchors.at(-1) ?? wanted.shown;
+    const searched = this.#searched[known === undefined ? "unknown" : "known"];
+    if (Math.abs(page.at - searched.at) < searched.pause) return page;
+    const until = Math.max(page.to, wanted.searchUntil ?? 0, known ?? 0);
     // Nothing has happened yet in what is still to come.
     const end = Math.min(until, this.#intervals.end(page.at));
     if (start >= end) return page;
@@ -90,11 +96,13 @@ export class SeriesPages {
     const sought = { start, end: this.#intervals.shift(end, 1), at: page.at, isSilent, known };
     await this.beginning.seek(sought, options);
     const bornAt = this.beginning.start;
-    if (bornAt !== undefined && page.to <= bornAt) return { ...page, bornAt };
+    if (page.to <= bornAt!) return { ...page, bornAt };
     // Nothing was sought where the report has told that no start as late as this one hides anything.
-    if (!this.beginning.isReached(start))
-      this.#searched[kind] = { at: page.at, pause: Math.min(Math.max(least, 2 * pause), most) };
-    return this.#startOf(wanted) === start ? page : ((await this.ask(wanted, options)) ?? page);
+    if (!this.beginning.isReached(start)) {
+      searched.at = page.at;
+      searched.pause = Math.min(2 * searched.pause, searched.longest);
+    }
+    return this.#startOf(wanted) === asked ? page : ((await this.ask(wanted, options)) ?? page);
   }
 
   /** Where to begin to ask: an interval earlier, as bounds may be exclusive; not where ranges are known to come back empty. */
