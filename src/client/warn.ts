@@ -78,7 +78,7 @@ export function clockText(offset: number): string {
 export function overloadText(limit: RateLimit | undefined, what: Waiting, waiting: number): string {
   const allowed = limit && `${limit.requests} in ${limit.per} ms`;
   const late = what === "polls" ? "have come late" : "have waited";
-  return `${what} ${late} for a minute, as more are due than rateLimit allows (${allowed}); ${waiting} wait now`;
+  return `${what} ${late} for a minute: more are due than rateLimit allows (${allowed}); ${waiting} wait now`;
 }
 
 /** What a client says whose quota does not pay for all polls at the end of candles, or for those of its snipers alone. */

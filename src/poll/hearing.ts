@@ -12,7 +12,7 @@ const LONG_WAIT = 120_000;
 
 /** How long a part that has not begun may ask without an answer, in ms, and what is said then. */
 const SILENCE = 10_000;
-const UNANSWERED = "no answer for 10 s; each attempt has the client's timeout, and another one follows";
+const UNANSWERED = "no answer for 10 s; each attempt has the client's timeout, and another follows";
 /** What the answers of a stream show. */
 type Shown = "swaps" | "snipers";
 /** Why good answers do not do. */

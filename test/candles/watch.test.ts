@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { type CandleEvent, watchCandles } from "../../src/index.js";
+import { type CandleEvent, type FeedStatus, watchCandles, watchFeedStatus } from "../../src/index.js";
 import { at, MINUTES, short, time, tradedCandle, World, withRows } from "../world.js";
 import { standing } from "./minute-candles.js";
 
@@ -117,6 +117,38 @@ describe("history, then live", () => {
     expect(events.at(-1)!.candle.timestamp).toBe(at("12:00:00"));
     expect(events.every(({ live }) => !live)).toBe(true);
   });
+
+  it.each([500, 1_500, 4_000].flatMap((latency) => [true, false].map((hasDate) => ({ latency, hasDate }))))(
+    "begins, and goes on, though each answer takes longer than a candle: %o",
+    async ({ latency, hasDate }) => {
+      for (const split of [0, 1, 2]) {
+        // The way there and back, where the answer is made in the end, in the middle or at once.
+        const world = new World({ start: at("12:00:10"), hasDate, latency: 0 });
+        world.interfere = async (_asked, answer) => {
+          const wait = (ms: number) => new Promise<void>((done) => world.clock.schedule(() => done(), ms));
+          await wait(latency * (2 - split));
+          const served = await answer();
+          await wait(latency * split);
+          return served;
+        };
+        world.swapsEvery(500, at("11:59:00"), at("12:05:00"));
+        const options = { timeframe: "1s", since: { candles: 10 } } as const;
+        const { events } = collect(world, options);
+        const statuses: FeedStatus[] = [];
+        watchFeedStatus(world.client, { ...MINUTES, ...options }).subscribe((status) =>
+          statuses.push(status),
+        );
+        await world.clock.advanceTo(at("12:02:00"));
+        const timestamps = standing(events).map(({ timestamp }) => timestamp);
+        expect(timestamps[0], `${split}`).toBeLessThan(at("12:00:15"));
+        expect(timestamps.at(-1)).toBeGreaterThan(at("12:01:40"));
+        expect(timestamps).toEqual(timestamps.map((_, index) => timestamps[0]! + index * 1_000));
+        // What comes later than a poll may is late, and says so.
+        expect(statuses.at(-1)!.state).toMatch(latency > 1_000 ? /live|stalled/ : /live/);
+        expect(statuses.some(({ lastError }) => lastError !== undefined)).toBe(false);
+      }
+    },
+  );
 
   it("loses nothing of a candle that closes while pages are walked", async () => {
     const world = new World({ start: at("12:00:50"), latency: 3_000 });

@@ -149,7 +149,7 @@ describe("a client that more polls are due of than its rateLimit allows", () => 
     expect(early).toBe(0);
     expect(told).toEqual([
       expect.stringMatching(
-        /^polls have come late for a minute, as more are due than rateLimit allows \(2 in 1000 ms\); \d wait now$/,
+        /^polls have come late for a minute: more are due than rateLimit allows \(2 in 1000 ms\); \d wait now$/,
       ),
     ]);
   });
@@ -168,7 +168,7 @@ describe("a client that more polls are due of than its rateLimit allows", () => 
     all.unsubscribe();
     expect(world.warnings.map(({ message }) => message)).toEqual([
       expect.stringMatching(
-        /^histories have waited for a minute, as more are due than rateLimit allows \(2 in 1000 ms\); \d+ wait now$/,
+        /^histories have waited for a minute: more are due than rateLimit allows \(2 in 1000 ms\); \d+ wait now$/,
       ),
     ]);
   });

@@ -86,8 +86,11 @@ class LiveCandles {
     // An answer of which nothing can be read is none, and where a series begins nothing else is known of it.
     if (isFirst && isUnreadable(asked)) throw asked.refusal;
     const { at, epoch, to } = asked;
-    // By the time that it tells, the range should have been another one.
-    const missesPresent = epoch !== known.epoch && to >= wanted.to && to <= this.#rules.intervals.start(at);
+    // By the time that it tells, the range should have been another one when it was asked for.
+    const missesPresent =
+      epoch !== known.epoch &&
+      to >= wanted.to &&
+      to <= this.#rules.intervals.start(at - this.#core.serviceClock().roundTrip);
     const book = isFirst ? this.#opened(asked, missesPresent) : known;
     if (book === undefined) return { again: 0, observedAt: at };
     const page = isFirst ? await this.#anchored(wanted, asked, options) : asked;
@@ -103,7 +106,7 @@ class LiveCandles {
     const doubt = missesPresent ? "time" : judgement.doubt;
     const step = this.#take(book, { ...judgement, doubt }, page, options);
     const isCut = isPart && page.failure !== undefined;
-    return before.finalUntil < page.from || isCut ? { ...step, isMore: true } : step;
+    return { ...step, isMore: step.isMore || isCut || before.finalUntil < page.from };
   }
 
   /** The book that a first answer begins; `undefined` where its range should have been another one. */

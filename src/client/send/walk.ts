@@ -40,7 +40,7 @@ function follow(trail: Trail, page: PageFacts): Trail {
         : isPlaced && !goesFurther
           ? "has led back to rows that were read"
           : pages >= mostPages
-            ? `leads on after ${pages} pages, which is more than the range can hold`
+            ? `leads on after ${pages} pages, more than the range can hold`
             : undefined;
   if (trouble !== undefined) throw new ContractError(["cursor"], trouble);
   return { pages, first, last, cursors: [...cursors, cursor].slice(-CURSORS_KEPT) };

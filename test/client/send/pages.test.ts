@@ -243,7 +243,7 @@ describe("ohlcvPages", () => {
         );
         const { asked, error } = await broken(bodies, range);
         expect((error as ContractError).issue).toBe(
-          `leads on after ${most} pages, which is more than the range can hold`,
+          `leads on after ${most} pages, more than the range can hold`,
         );
         expect(asked).toHaveLength(most + 2);
       },
