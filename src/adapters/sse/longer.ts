@@ -52,7 +52,7 @@ export function madeOf(watch: CandleWatch): OperatorFunction<CandleEvent | FeedS
 
 class MadeEvents {
   readonly #watch: CandleWatch;
-  readonly #states: SeriesStates<Resampler>;
+  #states: SeriesStates<Resampler>;
   #resampler: Resampler | undefined;
   /** What has come until it is live, the last event of each candle: a part of one is none, and a count needs all. */
   #held: Map<number, CandleEvent> | undefined = new Map();
@@ -60,15 +60,34 @@ class MadeEvents {
   #start = -Infinity;
   /** The service's clock when the newest event was true. */
   #observedAt = -Infinity;
+  /** The newest part that was final. */
+  #finalUntil = -Infinity;
+  /** The last event of each candle that was shown and is there. */
+  readonly #there = new Map<number, CandleEvent>();
+  /** Whether all that was known is removed, and nothing has come since: the gateway's channel did not meet it. */
+  #isAnew = false;
 
   constructor(watch: CandleWatch) {
     this.#watch = watch;
-    this.#states = new SeriesStates(() => new Resampler(watch.series.timeframe, watch.weekStart));
+    this.#states = this.#makeStates();
+  }
+
+  #makeStates(): SeriesStates<Resampler> {
+    const { series, weekStart } = this.#watch;
+    return new SeriesStates(() => new Resampler(series.timeframe, weekStart));
   }
 
   take(event: CandleEvent | FeedStatus): readonly CandleEvent[] {
     if ("series" in event) {
       this.#observedAt = Math.max(this.#observedAt, event.observedAt);
+      const { candle, status, type } = event;
+      // What is final is never taken back alone.
+      if (type === "removed" && candle.timestamp <= this.#finalUntil) return this.#beginAnew(event);
+      if (this.#isAnew && type === "removed") return [];
+      // The first one may not be whole.
+      if (this.#isAnew) this.#start = startFrom(this.#watch.rules.intervals, candle.timestamp);
+      this.#isAnew = false;
+      if (status === "final") this.#finalUntil = Math.max(this.#finalUntil, candle.timestamp);
       const resampler = this.#states.admit(event);
       this.#resampler = resampler ?? this.#resampler;
       return this.#shown(resampler?.apply(event) ?? []);
@@ -88,12 +107,29 @@ class MadeEvents {
   }
 
   #shown(events: readonly CandleEvent[]): readonly CandleEvent[] {
-    if (this.#held === undefined) return events.filter(({ candle }) => candle.timestamp >= this.#start);
-    for (const event of events) {
-      if (event.type === "removed") this.#held.delete(event.candle.timestamp);
-      else this.#held.set(event.candle.timestamp, event);
+    const shown = events.filter(({ candle }) => candle.timestamp >= this.#start);
+    const last = this.#held ?? this.#there;
+    for (const event of shown) {
+      if (event.type === "removed") last.delete(event.candle.timestamp);
+      else last.set(event.candle.timestamp, event);
+      // As the parts of those before are forgotten, too.
+      if (last.size > MOST_CANDLES) last.delete(last.keys().next().value!);
     }
-    return [];
+    return this.#held === undefined ? shown : [];
+  }
+
+  /** Takes back all that is there. */
+  #beginAnew({ live, lateBy, observedAt }: CandleEvent): readonly CandleEvent[] {
+    this.#states = this.#makeStates();
+    this.#resampler = undefined;
+    this.#finalUntil = -Infinity;
+    this.#isAnew = true;
+    const gone = [...this.#there.values()].sort((a, b) => a.candle.timestamp - b.candle.timestamp);
+    this.#held?.clear();
+    this.#there.clear();
+    return gone.map(({ candle, status, revision, series }) =>
+      frozenEvent("removed", candle, status, revision + 1, live, lateBy, observedAt, series),
+    );
   }
 }
 

@@ -9,9 +9,9 @@ import {
   type WatchOptions,
 } from "pairstream";
 import { createGateway, gatewaySource } from "pairstream/sse";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { at, MINUTES, time } from "../../../world.js";
-import { ADDRESS, MINUTE, START, Stage } from "./stage.js";
+import { ADDRESS, Cable, MINUTE, START, Stage } from "./stage.js";
 
 function sourceOf({ fetch, clock }: Stage): PairSource {
   return gatewaySource(ADDRESS, { fetch, scheduler: clock });
@@ -75,6 +75,52 @@ describe("any timeframe at a gateway", () => {
       expect([...far.candles.values()].slice(0, -1)).toEqual([...near.candles.values()].slice(0, -1));
     },
   );
+
+  it.each<[AnyTimeframe, number]>([
+    ["3min", 3 * 60],
+    ["3min", 3 * 60 + 1],
+    ["9min", 4 * 60 + 3],
+    ["24min", 12 * 60],
+    ["2min", 20],
+  ])("has no hole, and no half candle, after an absence: %s, %i minutes", async (timeframe, minutes) => {
+    const stage = new Stage({ allow: [MINUTES], maxCandles: 130, linger: 0 });
+    stage.world.swapsEvery(57_000, START + 90 * MINUTE, START + 40 * 60 * MINUTE);
+    const cable = new Cable();
+    let isAway = false;
+    const source = gatewaySource(ADDRESS, {
+      scheduler: stage.clock,
+      fetch: async (url, init) => {
+        if (isAway) throw new Error("away");
+        return cable.through(await stage.fetch(url, init));
+      },
+    });
+    const warned = vi.spyOn(process, "emitWarning").mockImplementation(() => {});
+    onTestFinished(() => warned.mockRestore());
+    const far = listen(source, timeframe, { since: { candles: 2 } });
+    await until(stage, () => far.events.length > 0);
+    await stage.pass(11 * MINUTE);
+    const shown = [...far.candles.keys()];
+    for (let time = 0; time < 2; time += 1) {
+      isAway = true;
+      cable.cut();
+      await stage.pass(minutes * MINUTE);
+      isAway = false;
+      await stage.pass(61 * MINUTE);
+      const near = listen(clientSource(stage.world.client), timeframe, { since: START - 61 * MINUTE });
+      await stage.pass(MINUTE);
+      const first = Math.min(...far.candles.keys());
+      const running = Math.max(...near.candles.keys());
+      const closed = (candles: ReadonlyMap<number, Candle>) =>
+        [...candles.values()].filter(({ timestamp }) => timestamp >= first && timestamp < running);
+      expect(closed(far.candles)).toEqual(closed(near.candles));
+      expect(closed(far.candles).length).toBeGreaterThan(1);
+      if (minutes > 130) expect(shown.some((timestamp) => far.candles.has(timestamp))).toBe(false);
+      else expect(first).toBe(shown[0]);
+      const finals = far.events.filter(({ type, status }) => type === "new" && status === "final");
+      expect(finals.filter(({ live }) => live).length).toBeLessThan(3);
+    }
+    expect(warned.mock.calls.filter(([text]) => /left out/.test(String(text)))).toEqual([]);
+  });
 
   it("needs one channel for all that is made of a series", async () => {
     const stage = new Stage();
