@@ -13,6 +13,7 @@ import {
 } from "rxjs";
 import { type CandleEvent, frozenEvent } from "../candles/event.js";
 import { dueAt, lateness } from "../candles/lateness.js";
+import { mostIn } from "../candles/making.js";
 import type { CandleWatch } from "../candles/options.js";
 import { GapFiller } from "../candles/view/gap-filler.js";
 import type { Candle } from "../contract/model.js";
@@ -24,7 +25,7 @@ import type { PairSource } from "../source.js";
 import type { Span } from "../spans.js";
 import type { Intervals } from "../timeframe.js";
 
-/** How many intervals one piece has; as many are left to the stream. */
+/** How many intervals of the service one piece has; as many are left to the stream. */
 const PIECE = 1_000;
 const WAITS = { first: 5_000, longest: 60_000, longestHint: 3_600_000 };
 
@@ -32,11 +33,17 @@ const WAITS = { first: 5_000, longest: 60_000, longestHint: 3_600_000 };
  * Where a stream begins after a pause that is too long for it, as a gateway gives no stream from so far back; `undefined`
  * where it is not. What lies before is `missedCandles`.
  */
-export function startAfterLongPause({ rules }: CandleWatch, since: number, now: number): number | undefined {
-  const { intervals } = rules;
-  const running = intervals.start(now);
-  const start = intervals.shift(running, -PIECE);
-  return intervals.shift(since, PIECE) < start ? start : undefined;
+export function startAfterLongPause(watch: CandleWatch, since: number, now: number): number | undefined {
+  const { intervals } = watch.rules;
+  const piece = pieceOf(watch);
+  const start = intervals.shift(intervals.start(now), -piece);
+  return intervals.shift(since, piece) < start ? start : undefined;
+}
+
+/** A piece in intervals of what is watched. */
+function pieceOf({ served: { rules } }: CandleWatch): number {
+  const { frames, intervals } = rules;
+  return frames === undefined ? PIECE : Math.ceil(PIECE / mostIn(frames, intervals));
 }
 
 /**
@@ -45,10 +52,11 @@ export function startAfterLongPause({ rules }: CandleWatch, since: number, now: 
  */
 export function missedCandles(
   source: PairSource,
-  { series, weekStart, fillGaps, whenMissing, rules }: CandleWatch,
+  watch: CandleWatch,
   { from: start, to: end }: Span,
   scheduler: SchedulerLike,
 ): Observable<CandleEvent> {
+  const { series, weekStart, fillGaps, whenMissing, rules } = watch;
   const { intervals } = rules;
   const read = (span: Span) => {
     const missing = new MissingPair(whenMissing, scheduler.now());
@@ -63,7 +71,7 @@ export function missedCandles(
     }).pipe(retry({ delay }));
   };
   const filler = fillGaps ? new GapFiller(intervals) : undefined;
-  return from(piecesOf({ from: start, to: end }, intervals)).pipe(
+  return from(piecesOf({ from: start, to: end }, intervals, pieceOf(watch))).pipe(
     concatMap((span) => read(span).pipe(map((candles) => filled(filler, span, candles)))),
     mergeAll(),
     map((candle) => {
@@ -74,9 +82,9 @@ export function missedCandles(
   );
 }
 
-function* piecesOf({ from, to }: Span, intervals: Intervals): Generator<Span> {
-  for (let begin = from; begin < to; begin = intervals.shift(begin, PIECE)) {
-    yield { from: begin, to: Math.min(to, intervals.shift(begin, PIECE)) };
+function* piecesOf({ from, to }: Span, intervals: Intervals, length: number): Generator<Span> {
+  for (let begin = from; begin < to; begin = intervals.shift(begin, length)) {
+    yield { from: begin, to: Math.min(to, intervals.shift(begin, length)) };
   }
 }
 

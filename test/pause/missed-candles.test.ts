@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { checkWatch } from "../../src/candles/options.js";
 import {
+  type AnyTimeframe,
   AuthenticationError,
   type Candle,
   type CandleEvent,
@@ -16,7 +17,8 @@ import {
   VirtualClock,
   type WatchOptions,
 } from "../../src/index.js";
-import { missedCandles } from "../../src/pause/missed-candles.js";
+import { missedCandles, startAfterLongPause } from "../../src/pause/missed-candles.js";
+import type { Span } from "../../src/spans.js";
 import { MINUTES, World } from "../world.js";
 import { BORN, contradictions, MINUTE, PauseStage, START, truth } from "./pause-stage.js";
 
@@ -52,6 +54,34 @@ async function reading(failures: readonly unknown[], options: WatchOptions = {})
 const notFound = new HttpError("none", 404, "");
 
 describe("what a long pause has missed", () => {
+  it.each<AnyTimeframe>(["1s", "15s", "45s", "1min", "3min", "16min", "45min", "3h", "3M"])(
+    "is read in pieces that a gateway gives, as is the rest: %s",
+    async (timeframe) => {
+      const watch = checkWatch({ ...MINUTES, timeframe });
+      const { intervals } = watch.served.rules;
+      for (const pause of [10, 999, 1_001, 2_050, 5_001, 12_000]) {
+        const since = watch.rules.intervals.start(intervals.shift(intervals.start(START), -pause));
+        const start = startAfterLongPause(watch, since, START);
+        expect(intervals.count(start ?? since, START)).toBeLessThan(2_400);
+        if (start === undefined) continue;
+        const asked: Span[] = [];
+        const history = async ({ from, to }: { from?: unknown; to?: unknown }) => {
+          asked.push({ from, to } as Span);
+          return [];
+        };
+        const source = { ...clientSource(new World({ start: START }).client), history } as PairSource;
+        const clock = new VirtualClock(START);
+        missedCandles(source, watch, { from: since, to: start }, clock).subscribe();
+        await clock.advanceBy(1_000);
+        expect([asked[0]!.from, asked.at(-1)!.to]).toEqual([since, start]);
+        for (const [at, { from, to }] of asked.entries()) {
+          expect(intervals.count(from, to)).toBeLessThan(1_200);
+          if (at > 0) expect(from).toBe(asked[at - 1]!.to);
+        }
+      }
+    },
+  );
+
   it.each([
     new NetworkError("none"),
     new TimeoutError("slow", 10_000),

@@ -18,6 +18,7 @@ import {
 import type { CandleEvent } from "../../candles/event.js";
 import { checkHistory } from "../../candles/history.js";
 import { type CandleWatch, checkWatch, type WatchOptions } from "../../candles/options.js";
+import { EARLIEST } from "../../candles/read/beginning.js";
 import { checkNumber, LONGEST_DELAY } from "../../contract/input.js";
 import type { Candle, Series, SniperQuery } from "../../contract/model.js";
 import { checkMethods } from "../../contract/names.js";
@@ -286,8 +287,8 @@ async function readStored(
     const candles = candlesIn(await readFeedSince(store, feed, from, waiting), from, until);
     if (candles.length >= count) return candles.slice(-count);
     if (from === range.from) return candles;
-    // Of a series that is younger than what was asked for, there is no more.
-    if (from === coveredFrom) return Number.isFinite(range.from) ? candles : older;
+    // Of a series that is younger than what was asked for, or whose beginning is stored, there is no more.
+    if (from === coveredFrom) return Number.isFinite(range.from) || coveredFrom <= EARLIEST ? candles : older;
   }
 }
 

@@ -78,6 +78,21 @@ describe.skipIf(!hasServer)("a source over NATS", () => {
     expect(() => natsSource(connection, { history: {} as never })).toThrow(refused("history"));
   });
 
+  it("gives all that there is where that is fewer than are wanted, and the beginning is published", async () => {
+    const whole = { ...series, timeframe: "5min", since: 0, every: 1_000 } as const;
+    running.add(collect(connection, client, [whole], { group: "whole", name: "whole" }).subscribe());
+    const source = natsSource(connection, { name: "whole" });
+    const { timeframe } = whole;
+    const theirs = await clientSource(client).history({ ...series, timeframe });
+    expect(theirs.length).toBeGreaterThan(5);
+    for (const count of [undefined, 1_000, 200])
+      await until("all of them", async () => {
+        const query = { ...series, timeframe, ...(count === undefined ? {} : { count }) };
+        expect((await source.history(query)).length).toBeGreaterThanOrEqual(theirs.length);
+        return true;
+      });
+  });
+
   it("reads a range that is not published from another source, or refuses it", async () => {
     const older = { ...series, from: Date.now() - 3_500_000, to: Date.now() - 3_000_000 };
     await expect(natsSource(connection).history(older)).rejects.toMatchObject({
