@@ -25,7 +25,7 @@ function storeOf(store: CandleStore, key: StoreKey): Audited {
     async read(range) {
       try {
         const held = await store.read(key, range);
-        if (!isShaped(held)) throw new PairstreamError("it returns no candles and covered spans");
+        if (!isShaped(held)) throw new PairstreamError("it lacks candles or covered");
         return { candles: ascending(held.candles), covered: held.covered };
       } catch (cause) {
         const reason = cause instanceof Error ? cause.message : String(cause);

@@ -311,8 +311,8 @@ describe("auditCandles", () => {
     for (const [store, reason] of [
       [fails, "disk gone"],
       [throws, "disk gone"],
-      [torn, "it returns no candles and covered spans"],
-      [nowhere, "it returns no candles and covered spans"],
+      [torn, "it lacks candles or covered"],
+      [nowhere, "it lacks candles or covered"],
     ] as const) {
       const { outcome, findings } = await audited(market(), { against: store });
       expect(findings).toEqual([]);

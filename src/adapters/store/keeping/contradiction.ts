@@ -14,7 +14,7 @@ export function contradictionIn(
 ): string | undefined {
   // What comes from a store is not always what it should be.
   const { candles, covered } = (held ?? {}) as Partial<StoredCandles>;
-  if (!Array.isArray(candles) || !Array.isArray(covered)) return "it returns no candles and covered spans";
+  if (!Array.isArray(candles) || !Array.isArray(covered)) return "it lacks candles or covered";
   let reached = -Infinity;
   for (const span of covered as readonly Span[]) {
     const isSpan = isStart(span?.from) && isStart(span.to) && span.from < span.to;
