@@ -13,7 +13,7 @@ import { Lanes, MESSAGES_AT_ONCE } from "./lanes.js";
 import {
   firstEpoch,
   type GroupRules,
-  hashOfList,
+  hashOf,
   type Lease,
   nextMove,
   PARTS,
@@ -52,8 +52,6 @@ export class Collector implements RunningCollector {
   readonly #metering: Metering;
   readonly #gate: Gate;
   readonly #list: number;
-  /** The list of another leader that was told of. */
-  #otherList: number | undefined;
   readonly #lanes = new Lanes(MESSAGES_AT_ONCE);
   readonly #running = new Subscription();
   readonly #stop = new AbortController();
@@ -61,8 +59,6 @@ export class Collector implements RunningCollector {
   readonly #means = new Map<string, CollectingMeans>();
   /** What runs while this collector leads, by feed. */
   readonly #runs = new Map<string, { readonly run: FeedRun; readonly epoch: number }>();
-  /** The feeds that are left to whoever has told more of them, for the time of a lease. */
-  readonly #leaves = new Set<string>();
   /** What there is once the streams are open. `id`: the name in the lease, and for readers who ask whether it lives. */
   #opened:
     | { readonly store: Store; readonly id: string; readonly bucket: LeaseBucket; readonly asked: AskedFeeds }
@@ -87,7 +83,7 @@ export class Collector implements RunningCollector {
     this.#subscriber = subscriber;
     this.#metering = coreOf(client).metering;
     this.#gate = new Gate(client);
-    this.#list = hashOfList(setup.feeds.keys());
+    this.#list = hashOf([this.group, ...[...setup.feeds.keys()].sort()].join());
   }
 
   get group(): string {
@@ -242,12 +238,12 @@ export class Collector implements RunningCollector {
       const now = this.#now();
       this.#seen = sight(this.#seen, lease, isLed, now, rules);
       const { mayAct, setBacks } = this.#gate;
-      const self = { id, rules, held: this.#held, mayAct, list: this.#list };
+      const self = { id, rules, held: this.#held, mayAct };
       const move = nextMove(lease, this.#seen, self, now);
       if (move === "wait" || move.isTaken) this.#giveUp();
       if (move === "wait") return this.#standBy(lease?.list);
       this.#written = undefined;
-      const written = await bucket.write(move.lease, revision);
+      const written = await bucket.write({ ...move.lease, list: this.#list }, revision);
       if (this.#stop.signal.aborted) return;
       if (written === undefined) continue;
       this.#written = { lease: move.lease, revision: written };
@@ -298,7 +294,7 @@ export class Collector implements RunningCollector {
       });
     }
     for (const feeds of [this.#setup.feeds, this.#opened!.asked.feeds])
-      for (const key of feeds.keys()) if (!this.#runs.has(key) && !this.#leaves.has(key)) this.#begin(key);
+      for (const key of feeds.keys()) if (!this.#runs.has(key)) this.#begin(key);
   }
 
   /** A feed that is wanted; the options of the list count before those that were asked for. */
@@ -322,14 +318,13 @@ export class Collector implements RunningCollector {
     this.#standBy();
   }
 
-  #standBy(list?: number): void {
-    if (list !== undefined && list !== this.#list && list !== this.#otherList) {
-      this.#otherList = list;
-      this.#tellTrouble(new PairstreamError("The leader of the group has another list of feeds"));
-    }
+  /** `list`: that of the leader. */
+  #standBy(list = this.#list): void {
     if (this.#isLeading === false) return;
     this.#isLeading = false;
-    if (!this.#stop.signal.aborted) this.#tell({ type: "standing-by", at: this.#now() });
+    if (this.#stop.signal.aborted) return;
+    this.#tell({ type: "standing-by", at: this.#now() });
+    if (list !== this.#list) this.#tellTrouble(new PairstreamError("The leader has another list of feeds"));
   }
 
   /** Takes the lease for another's. */
@@ -342,7 +337,7 @@ export class Collector implements RunningCollector {
 
   #begin(key: string): void {
     const { feed, watch } = this.#wanted(key)!;
-    this.#epoch = Math.max(this.#epoch + 1, firstEpoch(this.#held!, this.#opened!.id));
+    this.#epoch = Math.max(this.#epoch + 1, firstEpoch(this.#held!, this.#list));
     const epoch = this.#epoch;
     const run: FeedRun = new FeedRun({ feed, watch }, this.#means.get(feed.stream)!, epoch, {
       failed: (error) => {
@@ -353,7 +348,13 @@ export class Collector implements RunningCollector {
         this.#end(key);
         if (this.#wanted(key) !== undefined) this.#begin(key);
       },
-      outranked: (later) => this.#outranked(key, later),
+      // By a run of another group that has the feed, or of this one, whose lease was lost and taken by a clock that is behind.
+      outranked: (later) => {
+        this.#end(key);
+        // The next one is later still: the next renewal begins it.
+        this.#epoch = Math.max(this.#epoch, later);
+        this.#tellTrouble(new PairstreamError(`Another collector tells of ${key}, too`));
+      },
       trouble: (error) => this.#tellTrouble(error),
     });
     this.#runs.set(key, { run, epoch });
@@ -366,24 +367,6 @@ export class Collector implements RunningCollector {
     run.stop();
     this.#runs.delete(key);
     this.#tell({ type: "stopped", at: this.#now(), feed: key, epoch });
-  }
-
-  /**
-   * There are messages of a later run: of another group that has the feed, or of this one, whose lease was lost and taken by
-   * a clock that is behind. The next run is later still.
-   */
-  #outranked(key: string, epoch: number): void {
-    const { rules, settings } = this.#setup;
-    this.#end(key);
-    this.#epoch = Math.max(this.#epoch, epoch);
-    const left = `it is left alone for ${rules.lease} ms`;
-    this.#tellTrouble(
-      new PairstreamError(`Another collector, as of another group, tells of ${key}: ${left}`),
-    );
-    this.#leaves.add(key);
-    // The next renewal begins it.
-    const wait = callAfter(settings.scheduler, this.#now(), rules.lease, () => this.#leaves.delete(key));
-    this.#running.add(wait);
   }
 
   #tellTrouble(cause: unknown): void {

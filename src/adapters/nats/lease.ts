@@ -81,8 +81,6 @@ export interface Self {
   /** The term of the lease that it has held last, as far as it knows, and whether that lasts by its own clock. */
   readonly held: number | undefined;
   readonly mayAct: boolean;
-  /** The hash of its list of feeds. */
-  readonly list: number;
 }
 
 /** What a collector does next: it waits, or it writes a lease. `isTaken`: that is one which it did not hold before. */
@@ -97,11 +95,11 @@ export type LeaseMove =
 export function nextMove(
   lease: Lease | undefined,
   seen: Sighting,
-  { id, rules, held, mayAct, list }: Self,
+  { id, rules, held, mayAct }: Self,
   now: number,
 ): LeaseMove {
   const beat = Math.max((lease?.beat ?? 0) + 1, Math.floor(now));
-  const own = { version: VERSION, rules, holder: id, beat, isQuiet: false, list } as const;
+  const own = { version: VERSION, rules, holder: id, beat, isQuiet: false } as const;
   // A lease that was lost is written again by its holder. One that ran out is still its own if nobody else has taken it.
   const isOwn = lease === undefined ? mayAct : lease.holder === id && lease.term === held;
   if (held !== undefined && isOwn) {
@@ -133,18 +131,14 @@ export function releasedLease(lease: Lease, isQuiet: boolean): Lease {
 const RUNS_A_TERM = 1_024;
 
 /** The epoch of the first run under a lease: hardly ever that of another group, whose lease was taken in the same millisecond. */
-export function firstEpoch(term: number, holder: string): number {
-  return term * 2 * RUNS_A_TERM + hashOf(holder, RUNS_A_TERM);
+export function firstEpoch(term: number, group: number): number {
+  return term * 2 * RUNS_A_TERM + (group % RUNS_A_TERM);
 }
 
-/** A hash of a list of feeds, in whatever order. */
-export function hashOfList(keys: Iterable<string>): number {
-  return hashOf([...keys].sort().join(" "), 2 ** 31 - 1);
-}
-
-function hashOf(text: string, below: number): number {
+/** A whole number that another text hardly ever has. */
+export function hashOf(text: string): number {
   let hash = 0;
-  for (let at = 0; at < text.length; at++) hash = (hash * 31 + text.charCodeAt(at)) % below;
+  for (const character of text) hash = (hash * 31 + character.charCodeAt(0)) % (2 ** 31 - 1);
   return hash;
 }
 

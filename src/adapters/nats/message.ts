@@ -106,7 +106,7 @@ export function readPulse(text: string): z.output<typeof pulseMessage> {
 /** A message of a version that this one cannot read. */
 export class OtherVersion extends ContractError {
   constructor(version: number) {
-    super(["version"], `version ${version} of the messages, where this package reads version ${VERSION}`);
+    super(["version"], `version ${version} of the messages, this package reads ${VERSION}`);
   }
 }
 

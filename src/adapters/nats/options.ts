@@ -57,6 +57,6 @@ function checkName(parameter: string, name: string): void {
 }
 
 export function checkConnection(connection: NatsConnection): void {
-  const allowed = "a connection of @nats-io/transport-node, or of another transport of NATS";
+  const allowed = "a connection of @nats-io/transport-node or another transport";
   checkMethods("connection", allowed, connection, ["subscribe", "request", "isClosed"]);
 }

@@ -18,7 +18,6 @@ import {
 import type { CandleEvent } from "../../candles/event.js";
 import { checkHistory } from "../../candles/history.js";
 import { type CandleWatch, checkWatch, type WatchOptions } from "../../candles/options.js";
-import { EARLIEST } from "../../candles/read/beginning.js";
 import { checkNumber, LONGEST_DELAY } from "../../contract/input.js";
 import type { Candle, Series, SniperQuery } from "../../contract/model.js";
 import { checkMethods } from "../../contract/names.js";
@@ -119,7 +118,7 @@ export function natsSource(connection: NatsConnection, options: NatsSourceOption
   const looks = (asked: SniperWatch) => {
     refuseKnown(asked, "over NATS");
     const { query } = checkSniperWatch(asked);
-    const allowed = "nothing over NATS, as the collector chooses it";
+    const allowed = "nothing: the collector chooses it";
     if (asked.missingPace !== undefined) throw new InvalidInputError("missingPace", allowed, "is given");
     return looksOf(connection, settings, query, refuseOther(asked));
   };
@@ -158,7 +157,7 @@ export function natsSource(connection: NatsConnection, options: NatsSourceOption
       const stored = await readStored(connection, settings, query, signal);
       if (!("holds" in stored)) return stored;
       if (history !== undefined) return history.history(stored.asked, callOptions);
-      const allowed = "an instant that the stream holds, or the option history of natsSource";
+      const allowed = "what the stream holds, or the option history";
       throw new InvalidInputError("from", allowed, `is older than what is published (${stored.holds})`);
     },
   });
@@ -288,7 +287,7 @@ async function readStored(
     if (candles.length >= count) return candles.slice(-count);
     if (from === range.from) return candles;
     // Of a series that is younger than what was asked for, or whose beginning is stored, there is no more.
-    if (from === coveredFrom) return Number.isFinite(range.from) || coveredFrom <= EARLIEST ? candles : older;
+    if (from === coveredFrom) return Number.isFinite(range.from) || coveredFrom <= 0 ? candles : older;
   }
 }
 

@@ -211,11 +211,11 @@ export class Store {
     const { config } = existing;
     if (config.max_msgs_per_subject !== 1 || !config.subjects.includes(subjects)) {
       const problem = `exists, but is not set to keep one message for each subject of ${subjects}`;
-      throw new PairstreamError(`The stream ${stream} ${problem}: edit the stream, or choose another name`);
+      throw new PairstreamError(`The stream ${stream} ${problem}: edit it, or choose another name`);
     }
     if (told !== undefined && config.republish?.dest !== told) {
       const problem = `exists, but does not republish what it keeps to ${told}`;
-      throw new PairstreamError(`The stream ${stream} ${problem}: delete the stream, or choose another name`);
+      throw new PairstreamError(`The stream ${stream} ${problem}: delete it, or choose another name`);
     }
     const isAsAsked =
       (asked.num_replicas ?? config.num_replicas) === config.num_replicas &&

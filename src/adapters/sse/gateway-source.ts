@@ -172,7 +172,7 @@ function snipersAddress(asked: SniperWatch): string {
   checkSniperWatch(asked);
   refuseKnown(asked, "at a gateway");
   if (asked.missingPace !== undefined) {
-    throw new InvalidInputError("missingPace", "nothing at a gateway, which chooses it", "is given");
+    throw new InvalidInputError("missingPace", "nothing: the gateway chooses it", "is given");
   }
   return `/snipers?${queryOf(asked)}`;
 }
@@ -180,7 +180,7 @@ function snipersAddress(asked: SniperWatch): string {
 function baseOf(url: string): string {
   const { search, hash } = new URL(url);
   if (search !== "" || hash !== "") {
-    throw new InvalidInputError("url", "the address of the gateway, without a query", "has a query");
+    throw new InvalidInputError("url", "the gateway's address, without a query", "has a query");
   }
   return url.replace(/\/+$/, "");
 }

@@ -52,42 +52,38 @@ export function madeOf(watch: CandleWatch): OperatorFunction<CandleEvent | FeedS
 
 class MadeEvents {
   readonly #watch: CandleWatch;
-  #states: SeriesStates<Resampler>;
+  #states: SeriesStates<Resampler> | undefined;
   #resampler: Resampler | undefined;
-  /** What has come until it is live, the last event of each candle: a part of one is none, and a count needs all. */
-  #held: Map<number, CandleEvent> | undefined = new Map();
+  /** The last event of each candle that is there. */
+  readonly #last = new Map<number, CandleEvent>();
+  /** Whether they were told, as it is live: a part of one is none, and a count needs all. */
+  #isTold = false;
   /** Nothing older is shown. */
   #start = -Infinity;
   /** The service's clock when the newest event was true. */
   #observedAt = -Infinity;
-  /** The newest part that was final. */
+  /** The newest part that was final; `Infinity`: all that was known is removed, as the gateway's channel did not meet it. */
   #finalUntil = -Infinity;
-  /** The last event of each candle that was shown and is there. */
-  readonly #there = new Map<number, CandleEvent>();
-  /** Whether all that was known is removed, and nothing has come since: the gateway's channel did not meet it. */
-  #isAnew = false;
 
   constructor(watch: CandleWatch) {
     this.#watch = watch;
-    this.#states = this.#makeStates();
-  }
-
-  #makeStates(): SeriesStates<Resampler> {
-    const { series, weekStart } = this.#watch;
-    return new SeriesStates(() => new Resampler(series.timeframe, weekStart));
   }
 
   take(event: CandleEvent | FeedStatus): readonly CandleEvent[] {
+    const { since, fillGaps, rules, series, weekStart } = this.#watch;
+    const { intervals } = rules;
     if ("series" in event) {
       this.#observedAt = Math.max(this.#observedAt, event.observedAt);
-      const { candle, status, type } = event;
+      const { timestamp } = event.candle;
       // What is final is never taken back alone.
-      if (type === "removed" && candle.timestamp <= this.#finalUntil) return this.#beginAnew(event);
-      if (this.#isAnew && type === "removed") return [];
-      // The first one may not be whole.
-      if (this.#isAnew) this.#start = startFrom(this.#watch.rules.intervals, candle.timestamp);
-      this.#isAnew = false;
-      if (status === "final") this.#finalUntil = Math.max(this.#finalUntil, candle.timestamp);
+      if (event.type === "removed" && timestamp <= this.#finalUntil) return this.#beginAnew(event);
+      if (this.#finalUntil === Infinity) {
+        // The first one may not be whole.
+        this.#start = startFrom(intervals, timestamp);
+        this.#finalUntil = -Infinity;
+      }
+      if (event.status === "final") this.#finalUntil = Math.max(this.#finalUntil, timestamp);
+      this.#states ??= new SeriesStates(() => new Resampler(series.timeframe, weekStart));
       const resampler = this.#states.admit(event);
       this.#resampler = resampler ?? this.#resampler;
       return this.#shown(resampler?.apply(event) ?? []);
@@ -96,45 +92,53 @@ class MadeEvents {
     const { state, coveredUntil } = event;
     if (state === "starting" || coveredUntil === undefined) return [];
     const events = this.#shown(this.#resampler?.cover(coveredUntil) ?? []);
-    if (this.#held === undefined) return events;
-    const held = [...this.#held.values()].sort((a, b) => a.candle.timestamp - b.candle.timestamp);
-    this.#held = undefined;
-    const { since, fillGaps, rules } = this.#watch;
-    const candles = held.map(({ candle }) => candle);
+    if (this.#isTold) return events;
+    this.#isTold = true;
+    const held = this.#taken();
     const now = Math.max(this.#observedAt, coveredUntil);
-    this.#start = startOf(since, candles, now, { intervals: rules.intervals, fillGaps });
-    return this.#shown(held.map(asNew));
+    const candles = held.map(({ candle }) => candle);
+    this.#start = startOf(since, candles, now, { intervals, fillGaps });
+    return this.#shown(held.map((one) => told(one, one, "new")));
   }
 
   #shown(events: readonly CandleEvent[]): readonly CandleEvent[] {
     const shown = events.filter(({ candle }) => candle.timestamp >= this.#start);
-    const last = this.#held ?? this.#there;
+    const last = this.#last;
     for (const event of shown) {
-      if (event.type === "removed") last.delete(event.candle.timestamp);
-      else last.set(event.candle.timestamp, event);
+      const { timestamp } = event.candle;
+      if (event.type === "removed") last.delete(timestamp);
+      else last.set(timestamp, event);
       // As the parts of those before are forgotten, too.
       if (last.size > MOST_CANDLES) last.delete(last.keys().next().value!);
     }
-    return this.#held === undefined ? shown : [];
+    return this.#isTold ? shown : [];
+  }
+
+  /** What is there, ascending: none of it is any longer. */
+  #taken(): readonly CandleEvent[] {
+    const all = [...this.#last.values()].sort((a, b) => a.candle.timestamp - b.candle.timestamp);
+    this.#last.clear();
+    return all;
   }
 
   /** Takes back all that is there. */
-  #beginAnew({ live, lateBy, observedAt }: CandleEvent): readonly CandleEvent[] {
-    this.#states = this.#makeStates();
+  #beginAnew(cause: CandleEvent): readonly CandleEvent[] {
+    this.#states = undefined;
     this.#resampler = undefined;
-    this.#finalUntil = -Infinity;
-    this.#isAnew = true;
-    const gone = [...this.#there.values()].sort((a, b) => a.candle.timestamp - b.candle.timestamp);
-    this.#held?.clear();
-    this.#there.clear();
-    return gone.map(({ candle, status, revision, series }) =>
-      frozenEvent("removed", candle, status, revision + 1, live, lateBy, observedAt, series),
-    );
+    this.#finalUntil = Infinity;
+    const gone = this.#taken();
+    return this.#isTold ? gone.map((one) => told(one, cause, "removed")) : [];
   }
 }
 
-function asNew({ candle, status, revision, live, lateBy, observedAt, series }: CandleEvent): CandleEvent {
-  return frozenEvent("new", candle, status, revision, live, lateBy, observedAt, series);
+/** That a candle, as it was last, has come or gone; `cause`: when and how late. */
+function told(
+  { candle, status, revision, series }: CandleEvent,
+  { live, lateBy, observedAt }: CandleEvent,
+  what: "new" | "removed",
+): CandleEvent {
+  const turn = what === "new" ? 0 : 1;
+  return frozenEvent(what, candle, status, revision + turn, live, lateBy, observedAt, series);
 }
 
 /** The status of longer candles: covered are whole ones only. */

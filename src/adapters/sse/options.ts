@@ -74,7 +74,7 @@ const globalFetch: GatewayFetch = (url, init) => globalThis.fetch(url, init);
 
 /** Errors do not show the value: it may hold credentials. */
 function checkUrl(value: string | URL): string {
-  const allowed = "an http: or https: URL without credentials; in a page it may be relative";
+  const allowed = "an http: or https: URL without credentials; in a page also relative";
   const refusedUrl = (problem: string) => new InvalidInputError("url", allowed, problem);
   if (typeof value !== "string" && !(value instanceof URL)) throw refused("url", allowed, value);
   let url: URL;
@@ -94,8 +94,8 @@ function checkHeaders(headers: Record<string, string> = {}): Readonly<Record<str
     const checked = Object.fromEntries(new Headers(headers));
     if (typeof headers === "object" && headers !== null) return Object.freeze(checked);
   } catch {}
-  const allowed = "an object of names and values that HTTP allows";
-  throw new InvalidInputError("headers", allowed, "is not such an object");
+  const allowed = "what HTTP allows";
+  throw new InvalidInputError("headers", allowed, "are others");
 }
 
 function refused(parameter: string, allowed: string, value: unknown): InvalidInputError {

@@ -345,7 +345,7 @@ describe.skipIf(!hasServer)("collectors", () => {
       const stopped = group.told.flatMap((activity) => (activity.type === "stopped" ? [activity.feed] : []));
       expect(stopped.filter((feed) => !feed.includes(shared!.pairAddress))).toEqual([]);
       expect(troublesOf(group)).not.toContainEqual(expect.stringContaining(own[number]!.pairAddress));
-      expect(troublesOf(group)).toContainEqual(expect.stringMatching(/tells of .* alone for 1000 ms/));
+      expect(troublesOf(group)).toContainEqual(expect.stringMatching(/tells of .*shared.*, too/));
     }
     expect(new Set(breaches)).toEqual(new Set([undefined]));
   });

@@ -80,7 +80,7 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     name: "gives all runs of a feed one epoch",
     monitor: "epochs",
     file: "adapters/nats/collector.ts",
-    find: "this.#epoch = Math.max(this.#epoch + 1, firstEpoch(this.#held!, this.#opened!.id));",
+    find: "this.#epoch = Math.max(this.#epoch + 1, firstEpoch(this.#held!, this.#list));",
     replace: "this.#epoch = 1;",
     seeds: [1, 62],
   },

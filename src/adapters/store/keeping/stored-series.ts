@@ -111,7 +111,7 @@ export class StoreKeeper {
       await this.#writing;
     }
     return this.#use("read", key, range, async () => {
-      if (this.#isLate) throw new PairstreamError("The store is not read for a minute: it took too long");
+      if (this.#isLate) throw new PairstreamError("The store is not read: too slow");
       return this.#store.read(key, range);
     });
   }
