@@ -227,8 +227,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "looks for the beginning of a series for ever",
     file: "candles/read/pages.ts",
-    find: "pause: Math.min(Math.max(least, 2 * pause), most)",
-    replace: "pause: least",
+    find: "searched.pause = Math.min(2 * searched.pause, searched.longest);",
+    replace: "",
     seeds: [7],
     hours: 3,
   },
@@ -422,8 +422,8 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "looks for candles of a silent pair with every poll",
     file: "candles/read/pages.ts",
-    find: "Math.abs(page.at - at) < pause) return page;",
-    replace: "pause < 0) return page;",
+    find: "Math.abs(page.at - searched.at) < searched.pause) return page;",
+    replace: "searched.pause < 0) return page;",
     seeds: [7, 14],
   },
   {
