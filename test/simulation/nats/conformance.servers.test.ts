@@ -173,7 +173,9 @@ function cases(subjectOf: () => Subject): void {
     expect(await last("a.1")).toBeUndefined();
     expect(await put("a.1", "two", 0)).toBe(2);
     const other = { stream: name, subjects: "other.>" };
-    await expect(subject.settled(store.ensureStream(other, settings()))).rejects.toThrow("edit the stream");
+    await expect(subject.settled(store.ensureStream(other, settings()))).rejects.toThrow(
+      "edit it, or choose another name",
+    );
     await connection.close();
   });
 
