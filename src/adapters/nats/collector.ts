@@ -348,7 +348,7 @@ export class Collector implements RunningCollector {
         this.#end(key);
         if (this.#wanted(key) !== undefined) this.#begin(key);
       },
-      // By a run of another group that has the feed, or of this one, whose lease was lost and taken by a clock that is behind.
+      // By another group that has the feed, or by its own, if the lease was lost and this collector's clock is behind.
       outranked: (later) => {
         this.#end(key);
         // The next one is later still: the next renewal begins it.

@@ -26,7 +26,7 @@ export interface Lease {
   readonly beat: number;
   /** Without a holder: whether no request from before its last one can count any more. */
   readonly isQuiet: boolean;
-  /** A hash of the holder's list of feeds. */
+  /** A hash of the group and of the holder's list of feeds. */
   readonly list?: number | undefined;
 }
 
