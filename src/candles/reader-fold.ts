@@ -55,6 +55,8 @@ export class ReaderFold {
   keep: number;
   /** Ascending. */
   readonly #rows: Row[] = [];
+  /** How long after its end a candle is due as closed, in ms; `Infinity` where that is not known. */
+  closesAfter = Infinity;
   /** The newest candle that was forgotten: of it, and of what is older, nothing is told. */
   after = -Infinity;
   /** How many changes there were. */
@@ -105,19 +107,23 @@ export class ReaderFold {
     const { timestamp } = seen.candle;
     if (timestamp <= this.after) return undefined;
     const known = this.get(timestamp);
-    const gone = this.gone(timestamp);
-    if (isOlder(stamp, (known ?? gone)?.stamp)) return undefined;
-    if (known === undefined) {
-      this.came(timestamp);
-      return this.#told("new", this.#set({ ...seen, stamp }, seen.revision, gone));
-    }
-    const status = laterOf(known.status, seen.status);
-    if (status === known.status && isSame(known.candle, seen.candle)) {
+    const before = known === undefined ? this.gone(timestamp) : known.before;
+    if (isOlder(stamp, (known ?? before)?.stamp)) return undefined;
+    const status = laterOf(known?.status, seen.status);
+    if (known !== undefined && status === known.status && isSame(known.candle, seen.candle)) {
       known.stamp = stamp;
       return undefined;
     }
-    const revision = Math.max(seen.revision, known.revision + 1);
-    return this.#told(known.candle, this.#set({ ...seen, status, stamp }, revision, known.before));
+    const revision = Math.max(seen.revision, known === undefined ? 0 : known.revision + 1);
+    // Who has missed its close takes a final candle for that.
+    const isClose = status === "final" && (known?.status ?? "open") === "open";
+    const due = isClose ? Math.min(seen.due, this.#endOf(timestamp) + this.closesAfter) : seen.due;
+    this.came(timestamp);
+    this.version += 1;
+    const row = { ...seen, status, stamp, revision, due, isRemoved: false, version: this.version, before };
+    this.#rows.splice(this.#indexOf(timestamp), known === undefined ? 0 : 1, row);
+    this.#forget();
+    return this.#told(known?.candle ?? "new", row);
   }
 
   /** What the source says of the end of a candle: all but the candle, which is as last known. */
@@ -175,15 +181,6 @@ export class ReaderFold {
     return [epoch, this.#order];
   }
 
-  #set(seen: Required<Seen>, revision: number, before: FoldRow | undefined): Row {
-    this.version += 1;
-    const row = { ...seen, revision, isRemoved: false, version: this.version, before };
-    const { timestamp } = seen.candle;
-    this.#rows.splice(this.#indexOf(timestamp), this.get(timestamp) === undefined ? 0 : 1, row);
-    this.#forget();
-    return row;
-  }
-
   #forget(): void {
     const surplus = this.#rows.length - this.keep;
     if (surplus > 0) this.after = this.#rows.splice(0, surplus).at(-1)!.candle.timestamp;
@@ -193,9 +190,12 @@ export class ReaderFold {
     const { candle, status, revision, due, live, observedAt } = row;
     const series = this.#series;
     const lateBy = lateness(this.#now(), due);
-    const length = endOf(candle.timestamp, series.timeframe) - candle.timestamp;
-    const isLive = live && isInTime(lateBy, length);
+    const isLive = live && isInTime(lateBy, this.#endOf(candle.timestamp) - candle.timestamp);
     return frozenEvent(change, candle, status, revision, isLive, lateBy, observedAt, series);
+  }
+
+  #endOf(timestamp: number): number {
+    return endOf(timestamp, this.#series.timeframe);
   }
 
   /** The index at which a timestamp is or belongs. It tries the end first, because nearly all of them are there. */

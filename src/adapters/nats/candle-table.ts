@@ -127,7 +127,8 @@ export class CandleTable {
   }
 
   /** Counts in the collector's weeks: a reader who wants others is refused. */
-  #adopt({ rules: { weekStart } }: StatusRecord): void {
+  #adopt({ rules: { weekStart, settle = Infinity } }: StatusRecord): void {
+    this.#fold.closesAfter = settle;
     if (weekStart === undefined || weekStart === this.#watch.weekStart) return;
     this.#watch = checkWatch({ ...this.#asked, weekStart });
     // Who began before anybody told of the series has begun with an instant of its own weeks.

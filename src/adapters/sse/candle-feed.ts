@@ -62,6 +62,7 @@ export class CandleFeed extends Feed {
     this.#rules = { intervals: rules.intervals, fillGaps, most: options.most };
     // The clock stands still: how late events are is worked out by each viewer, with a clock of its own.
     this.#fold = new CandleFold(series, KEPT.least, () => 0);
+    this.#fold.closesAfter = rules.settle;
   }
 
   get version(): number {
@@ -99,7 +100,8 @@ export class CandleFeed extends Feed {
 
   snapshot(start: number): readonly string[] {
     const from = Math.max(start, this.#fold.after + 1);
-    const facts = { from, keep: this.#fold.keep, observedAt: this.#observedAt, now: this.now };
+    const { keep, closesAfter } = this.#fold;
+    const facts = { from, keep, observedAt: this.#observedAt, now: this.now, settle: closesAfter };
     const opening = writeMessage("snapshot", facts);
     return [opening, ...this.#fold.rows(from).map((row) => this.textOf(row, writeCandle))];
   }

@@ -15,8 +15,8 @@ export class CandleMirror implements Part<CandleEvent> {
   #snapshot: (DataOf<"snapshot"> & { readonly rows: DataOf<"candle">[] }) | undefined;
   /** Whether a whole state was told. */
   #isTold = false;
-  /** The channel's clock when this connection began; `null`: it had not begun itself. */
-  #connectedAt: number | null = null;
+  /** The channel's clock when this connection began; `-Infinity`: it had not begun itself. */
+  #connectedAt = -Infinity;
   /** The service's clock, as far as this connection has told it. */
   #clock = new HeardClock();
   /** The receiver's own clock. */
@@ -35,7 +35,7 @@ export class CandleMirror implements Part<CandleEvent> {
     this.#now = now;
     switch (message.name) {
       case "hello":
-        this.#connectedAt = message.data.now;
+        this.#connectedAt = message.data.now ?? -Infinity;
         this.#hear(message.data.now);
         return [];
       case "snapshot":
@@ -63,12 +63,10 @@ export class CandleMirror implements Part<CandleEvent> {
     if (service !== null) this.#clock.hear(service, this.#now);
   }
 
-  #apply(row: DataOf<"candle">): CandleEvent[] {
-    const { candle, isRemoved, status, revision, due, received, observedAt } = row;
-    const isNews = this.#isTold || this.#connectedAt === null || received > this.#connectedAt;
-    const live = row.live && isNews;
-    const seen = { candle, status, revision, live, due, received, observedAt };
-    const event = isRemoved ? this.#fold.remove(candle.timestamp, seen) : this.#fold.take(seen);
+  #apply({ isRemoved, ...row }: DataOf<"candle">): CandleEvent[] {
+    const isNews = this.#isTold || row.received > this.#connectedAt;
+    const seen = { ...row, live: row.live && isNews };
+    const event = isRemoved ? this.#fold.remove(row.candle.timestamp, seen) : this.#fold.take(seen);
     return event === undefined ? [] : [event];
   }
 
@@ -79,21 +77,21 @@ export class CandleMirror implements Part<CandleEvent> {
   #adopt(): readonly CandleEvent[] {
     const snapshot = this.#snapshot;
     if (snapshot === undefined) return [];
-    const { from, keep, observedAt, rows } = snapshot;
+    const { from, keep, observedAt, settle, rows } = snapshot;
     this.#snapshot = undefined;
+    this.#fold.closesAfter = settle ?? Infinity;
     // All candles of the channel have to find room beside those that are known already.
     this.#fold.resize(keep);
     this.#fold.resize(ROOM * keep);
     this.#fold.doubt();
     const isMeeting = (this.#fold.newest?.candle.timestamp ?? -Infinity) >= from - 1;
     const doubtful = isMeeting ? from : -Infinity;
-    const events = rows.flatMap((row) => [
-      ...this.#fold.settle({ from: doubtful, until: row.candle.timestamp }, observedAt),
-      ...this.#apply(row),
-    ]);
-    events.push(...this.#fold.settle({ from: doubtful }, observedAt));
+    const events = rows.flatMap((row) =>
+      this.#fold.settle({ from: doubtful, until: row.candle.timestamp }, observedAt).concat(this.#apply(row)),
+    );
+    const all = events.concat(this.#fold.settle({ from: doubtful }, observedAt));
     this.#isTold = true;
-    return newestCloseAlone(events);
+    return newestCloseAlone(all);
   }
 }
 

@@ -33,6 +33,8 @@ const SCHEMAS = {
     observedAt: z.number(),
     /** As in `hello`, which may have come before the channel knew it. */
     now: z.nullable(z.number()),
+    /** How long after its end a candle is due as closed, in ms. */
+    settle: z.optional(z.number()),
   }),
   /** A candle as it now is, or its end. */
   candle: z.object({

@@ -94,6 +94,20 @@ describe("the table of a published series", () => {
     expect(table.take({ type: "message", record: first })).toMatchObject([{ type: "new" }]);
   });
 
+  it("takes a candle that has become final for a close where it was not told as closed", () => {
+    const table = new CandleTable({ ...MINUTES, since: NOON }, now);
+    const rules = { every: MINUTE, settle: 2_000 };
+    for (const signal of [candle([1, 1], 0, 1, { status: "closed" }), status([1, 2], { rules }), READ])
+      table.take(signal);
+    const at = NOON + 5 * MINUTE;
+    const final = { due: at - 1_000, observedAt: at };
+    const told = [0, 1].flatMap((minute) => table.take(candle([1, 3 + minute], minute, 1, final)));
+    expect(told).toMatchObject([
+      { type: "updated", status: "final", live: true, lateBy: 1_000 },
+      { type: "new", status: "final", live: false, lateBy: 3 * MINUTE - 2_000 },
+    ]);
+  });
+
   it("takes the newer one of two messages, in any order", () => {
     const { told } = reader(NOON);
     told(candle([1, 4], 0, 4), candle([1, 2], 0, 2), READ);

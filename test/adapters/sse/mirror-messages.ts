@@ -21,8 +21,8 @@ export const hello = (more: object = {}) =>
 export const ready = (id = "id") => message("ready", {}, id);
 
 /** `from`: the minute from which on the candles are told. */
-export const snapshot = (from = 0, keep = 100) =>
-  message("snapshot", { from: from * 60_000, keep, observedAt: 9, now: null });
+export const snapshot = (from = 0, keep = 100, more: { settle?: number } = {}) =>
+  message("snapshot", { from: from * 60_000, keep, observedAt: 9, now: null, ...more });
 
 export const candle = (
   minute: number,

@@ -34,6 +34,36 @@ describe("what a receiver has missed", () => {
     }
   });
 
+  it.each([
+    ["that was never told", []],
+    ["that was open", [candle(5, { received: 6 * MINUTE })]],
+    ["that was gone", [candle(5, { received: 6 * MINUTE }), candle(5, { isRemoved: true, revision: 1 })]],
+  ])("is a close where a candle %s has become final: it is due when it should have closed", (_, before) => {
+    const mirror = newMirror();
+    connected(mirror, hello({ now: 6 * MINUTE }), snapshot(0, 100, { settle: 1_000 }), ...before, ready());
+    mirror.connect();
+    // It has just become final, and a minute that is newer has just closed.
+    const now = 9 * MINUTE + 1_500;
+    const final = candle(5, { status: "final", live: true, due: now - 500, received: now, revision: 2 });
+    const newest = candle(8, { status: "closed", live: true, due: now - 500, received: now });
+    const { events } = mirror.take([hello({ now }), final, newest, ready()], 123);
+    expect(events.filter(isCandleEvent).map((event) => [event.lateBy, event.live])).toEqual([
+      [3 * MINUTE + 500, false],
+      [500, true],
+    ]);
+  });
+
+  it("is late by its last status alone where a candle was told as closed", () => {
+    const mirror = newMirror();
+    const told = close(5);
+    connected(mirror, hello({ now: 6 * MINUTE }), snapshot(0, 100, { settle: 1_000 }), told, ready());
+    mirror.connect();
+    const now = 9 * MINUTE + 1_500;
+    const final = candle(5, { status: "final", live: true, due: now - 500, received: now, revision: 1 });
+    const { events } = mirror.take([hello({ now }), final, ready()], 123);
+    expect(events.filter(isCandleEvent)).toMatchObject([{ type: "updated", lateBy: 500, live: true }]);
+  });
+
   it("is what lay in a connection while the receiver slept, too", () => {
     const mirror = newMirror();
     mirror.connect();
