@@ -5,14 +5,17 @@ import {
   EMPTY,
   finalize,
   mergeMap,
+  noop,
   type Observable,
   type ObservableInput,
   of,
+  tap,
 } from "rxjs";
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
 import { earliestTime, serviceTime, serviceTimeBounds } from "../client/service-clock.js";
 import { CLOCK_SLACK } from "../client/warn.js";
 import type { Series } from "../contract/model.js";
+import { joinTeller } from "../poll/shared-poll.js";
 import type { CandleEvent } from "./event.js";
 import { type CandleState, candleFeed } from "./live/poll-candles.js";
 import { type CandleWatch, checkWatch, type WatchOptions } from "./options.js";
@@ -77,6 +80,13 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
       // If the scheduler's clock was set back since, the subscription lies ahead.
       return watch.rules.intervals.start(earliestTime(clock, Math.min(joinedAt, core.scheduler.now())));
     };
+    /** Says, with the first event, that candles are told: a pair is quiet where none is. */
+    let noteTold = () => {
+      noteTold = noop;
+      const [tell, end] = joinTeller(core, watch.pollKey) ?? [];
+      tell?.({ type: "page", hasShown: true });
+      end?.();
+    };
     let view: CandleView | undefined;
     let history: HistoryReading | undefined;
 
@@ -109,6 +119,7 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
         history!.follow(state.book);
         return view.take({ type: "state", state });
       }),
+      tap(() => noteTold()),
       finalize(() => {
         leave();
         letGo();

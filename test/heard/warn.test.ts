@@ -6,6 +6,7 @@ import {
   createClient,
   recordExchanges,
   replayExchanges,
+  type WatchOptions,
   watchCandles,
   watchFeedStatus,
   watchSnipers,
@@ -458,7 +459,7 @@ describe("warn", () => {
       expect.stringContaining("no swaps seen; is it the pair's address?"),
     ]);
     quiet.unsubscribe();
-    const some = fakeClient(() => ({ body: pageBody([row(START - 10_000)], echoed) }));
+    const some = fakeClient(() => ({ body: pageBody([row(START)], echoed) }));
     const busy = watchCandles(some.client, WRONG).subscribe();
     await some.clock.advanceBy(10 * MINUTE);
     expect(some.warnings.filter((text) => text.includes("no swaps"))).toEqual([]);
@@ -471,13 +472,25 @@ it.each([
   ["twenty minutes", { endedAt: -20 }, {}, "2024-01-05T11:30:00.000Z"],
   ["twenty minutes", { endedAt: -20 }, { fillGaps: true, since: at("11:59:00") }, "2024-01-05T11:30:00.000Z"],
   ["two minutes", { endedAt: -2 }, {}, "2024-01-05T11:50:00.000Z"],
+  ["the last interval", { endedAt: 1 }, { start: at("12:01:10") }, "2024-01-05T12:00:00.000Z"],
+  [
+    "the last interval",
+    { endedAt: 1 },
+    { start: at("12:05:03"), timeframe: "5min" },
+    "2024-01-05T12:00:00.000Z",
+  ],
+  ["the last interval", { endedAt: 1 }, { start: at("12:01:10"), since: { candles: 1 } }, "none"],
+  ["the last interval", { endedAt: 1 }, { start: at("12:01:10"), since: at("12:00:00") }, "none"],
   ["twenty minutes", { endedAt: -20 }, { since: { candles: 5 } }, "none"],
   ["twenty minutes", { endedAt: -20 }, { since: at("11:00:00") }, "none"],
 ])(
   "hears once that a pair is quiet which has traded until %s ago: %o, %o",
-  async (_, { endedAt }, more, last) => {
+  async (_, { endedAt }, {
+    start = at("12:00:10"),
+    ...more
+  }: Partial<WatchOptions> & { start?: number }, last) => {
     const world = new World({
-      start: at("12:00:10"),
+      start,
       hasDate: true,
       createdAt: at("11:00:00") - 40 * 86_400_000,
     });

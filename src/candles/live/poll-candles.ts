@@ -54,8 +54,6 @@ class LiveCandles {
   #shown: CandleBook | undefined;
   /** Whether a candle has shown. */
   #hasShown = false;
-  /** Whether one has been told that those can see who watch. */
-  #hasTold = false;
   /** Where the window began when the series was first asked for, by a clock that is certain. */
   #begin: { readonly from: number; readonly epoch: number } | undefined;
   /** How the book is read on: what an outage has left out takes many pages. */
@@ -191,10 +189,6 @@ class LiveCandles {
     if (frames !== undefined && page.from > book.finalUntil) return { again: 0, observedAt: page.at };
     const known = this.#shown ?? before;
     const shown = frames === undefined ? { book, changes } : longerBook(frames, intervals, known, book);
-    // Whoever comes with the first answer is told nothing that has ended by then, but for a history.
-    const isTold = ({ candle }: CandleChange) =>
-      this.#shown !== undefined || this.#watch.rules.intervals.end(candle.timestamp) > page.at;
-    this.#hasTold ||= shown.changes.some(isTold);
     this.#shown = shown.book;
     if (shown.changes.length > 0) {
       const { rules, series } = this.#watch;
@@ -213,8 +207,9 @@ class LiveCandles {
         ? undefined
         : [book.observedAt, page.at].find((instant) => isCurrent(this.#rules, book, instant)),
       error: doubt === "rows" || doubt === "anchors" ? notWhole(page) : page.refusal,
-      hasShown: this.#hasTold,
-      newest: book.anchors.at(-1),
+      // Whoever is told of one says so.
+      hasShown: false,
+      newest: book.entries.at(-1)?.candle.timestamp ?? book.anchors.at(-1),
     };
   }
 }

@@ -115,7 +115,7 @@ export class HistoryReading {
       for (let failures = 0; ; ) {
         try {
           for await (const part of this.#ask(past, reached, walk, options)) {
-            report.well(failures, part.candles.length > 0 || undefined);
+            report.well(failures);
             failures = 0;
             reached = part;
             yield part;
@@ -168,9 +168,9 @@ class Report {
     readonly tell: Tell | undefined,
   ) {}
 
-  well(failures: number, hasShown?: true): void {
+  well(failures: number): void {
     if (failures > 0) this.progress?.next({ failures: 0 });
-    this.tell?.({ type: "page", hasShown });
+    this.tell?.({ type: "page" });
   }
 
   /** Tells of a failure, and waits until it is time to try again. */
