@@ -1,5 +1,5 @@
 import type { CandleEvent } from "../../candles/event.js";
-import { ReaderFold } from "../../candles/reader-fold.js";
+import { ReaderFold, type Seen } from "../../candles/reader-fold.js";
 import type { Series } from "../../contract/model.js";
 import { HeardClock } from "../wire/heard-clock.js";
 import type { Part } from "./mirror.js";
@@ -10,7 +10,9 @@ const ROOM = 2;
 
 /** A series as the subscriber of a receiver knows it, across connections. */
 export class CandleMirror implements Part<CandleEvent> {
-  readonly #fold: ReaderFold;
+  readonly fold: ReaderFold;
+  /** All candles from here on are known. */
+  from = -Infinity;
   /** The part of a snapshot that has come so far. */
   #snapshot: (DataOf<"snapshot"> & { readonly rows: DataOf<"candle">[] }) | undefined;
   /** Whether a whole state was told. */
@@ -23,7 +25,12 @@ export class CandleMirror implements Part<CandleEvent> {
   #now = 0;
 
   constructor(series: Series) {
-    this.#fold = new ReaderFold(series, Infinity, () => this.#clock.at(this.#now));
+    this.fold = new ReaderFold(series, Infinity, () => this.now);
+  }
+
+  /** The service's clock. */
+  get now(): number {
+    return this.#clock.at(this.#now);
   }
 
   connect(): void {
@@ -63,36 +70,55 @@ export class CandleMirror implements Part<CandleEvent> {
     if (service !== null) this.#clock.hear(service, this.#now);
   }
 
-  #apply({ isRemoved, ...row }: DataOf<"candle">): CandleEvent[] {
-    const isNews = this.#isTold || row.received > this.#connectedAt;
-    const seen = { ...row, live: row.live && isNews };
-    const event = isRemoved ? this.#fold.remove(row.candle.timestamp, seen) : this.#fold.take(seen);
+  #apply(row: DataOf<"candle">): readonly CandleEvent[] {
+    const seen = this.#seen(row);
+    const event = row.isRemoved ? this.fold.remove(row.candle.timestamp, seen) : this.fold.take(seen);
     return event === undefined ? [] : [event];
   }
 
+  #seen(row: DataOf<"candle">): Seen {
+    const isNews = this.#isTold || row.received > this.#connectedAt;
+    return { ...row, live: row.live && isNews };
+  }
+
   /**
-   * The events that lead to the state of a channel, which may be another one than before, ascending. Candles from before its
-   * beginning stay if the two meet, so that there is never a hole.
+   * The events that lead to the state of a channel, which may be another one than before. Candles from before its beginning
+   * stay if the two meet, so that there is never a hole.
    */
   #adopt(): readonly CandleEvent[] {
     const snapshot = this.#snapshot;
     if (snapshot === undefined) return [];
     const { from, keep, observedAt, settle, rows } = snapshot;
     this.#snapshot = undefined;
-    this.#fold.closesAfter = settle ?? Infinity;
+    const { fold } = this;
+    fold.closesAfter = settle ?? Infinity;
     // All candles of the channel have to find room beside those that are known already.
-    this.#fold.resize(keep);
-    this.#fold.resize(ROOM * keep);
-    this.#fold.doubt();
-    const isMeeting = (this.#fold.newest?.candle.timestamp ?? -Infinity) >= from - 1;
-    const doubtful = isMeeting ? from : -Infinity;
-    const events = rows.flatMap((row) =>
-      this.#fold.settle({ from: doubtful, until: row.candle.timestamp }, observedAt).concat(this.#apply(row)),
-    );
-    const all = events.concat(this.#fold.settle({ from: doubtful }, observedAt));
+    fold.resize(keep);
+    fold.resize(ROOM * keep);
+    const isMeeting = (fold.newest?.candle.timestamp ?? -Infinity) >= from - 1;
+    if (!isMeeting) this.from = from;
+    const seen = rows.map((row) => this.#seen(row));
     this.#isTold = true;
-    return newestCloseAlone(all);
+    return adopted(fold, isMeeting ? from : -Infinity, seen, observedAt);
   }
+}
+
+/** The events that lead to these candles, ascending: of those from an instant on, all others are gone. */
+export function adopted(
+  fold: ReaderFold,
+  from: number,
+  candles: readonly Seen[],
+  observedAt: number,
+): readonly CandleEvent[] {
+  fold.doubt();
+  const events: (CandleEvent | undefined)[] = [];
+  for (const seen of candles) {
+    const { timestamp } = seen.candle;
+    events.push(...fold.settle({ from, until: timestamp }, observedAt), fold.take(seen));
+    from = timestamp;
+  }
+  events.push(...fold.settle({ from }, observedAt));
+  return newestCloseAlone(events.filter((event) => event !== undefined));
 }
 
 /** If several closes are told at once, only the newest is live. */

@@ -24,8 +24,9 @@ import type { PairSource } from "../../source.js";
 import { STARTING } from "../wire/status.js";
 import { CandleMirror } from "./candle-mirror.js";
 import { queryOf, readGatewayHistory } from "./history-request.js";
-import { longerStatus, madeOf, servedOptions } from "./longer.js";
+import { servedOptions } from "./longer.js";
 import { readLonger } from "./longer-history.js";
+import { LongerMirror } from "./longer-mirror.js";
 import type { Part } from "./mirror.js";
 import { checkReceiverOptions, type GatewaySourceOptions } from "./options.js";
 import { receiverOf } from "./receiver.js";
@@ -62,40 +63,35 @@ export function gatewaySource(url: string | URL, options: GatewaySourceOptions =
   const receive = <E>(address: string, makePart: () => Part<E>) =>
     receiverOf({ ...checked, url: base + address }, makePart);
   const connections = new Connected();
-  const candlesOf = (asked: Series & WatchOptions, watch: CandleWatch) => {
+  const candlesOf = (asked: Series & WatchOptions) => {
+    const watch = checkWatch(asked);
     const address = candlesAddress(asked, watch);
-    return { address, events: receive(address, () => new CandleMirror(watch.served.series)) };
+    const { series, since, served } = watch;
+    const makePart = () =>
+      served.rules.frames === undefined ? new CandleMirror(series) : new LongerMirror(watch);
+    // One address serves all that is made of a series.
+    const key = JSON.stringify([address, series.timeframe, since]);
+    return { key, events: receive(address, makePart) };
   };
   const looksOf = (asked: SniperWatch) => {
     const address = snipersAddress(asked);
     const { query } = checkSniperWatch(asked);
-    return { address, events: receive(address, () => new SniperMirror(query)) };
+    return { key: address, events: receive(address, () => new SniperMirror(query)) };
   };
   const looks = (asked: SniperWatch) => {
-    const { address, events } = looksOf(asked);
-    return connections.shown(address, events).pipe(filter((event) => "report" in event));
+    const { key, events } = looksOf(asked);
+    return connections.shown(key, events).pipe(filter((event) => "report" in event));
   };
   return Object.freeze<PairSource>({
     candles: (asked) => {
-      const watch = checkWatch(asked);
-      const { address, events } = candlesOf(asked, watch);
-      const shown = connections.shown(address, events);
-      const isServed = watch.served.rules.frames === undefined;
-      return isServed ? shown.pipe(filter((event) => "series" in event)) : shown.pipe(madeOf(watch));
+      const { key, events } = candlesOf(asked);
+      return connections.shown(key, events).pipe(filter((event) => "series" in event));
     },
     snipers: (asked) => looks(asked).pipe(mergeMap(({ events }) => events)),
     sniperReport: looks,
     status: (asked) => {
-      if (!isCandleWatch(asked)) {
-        const { address, events } = looksOf(asked);
-        return connections.statusOf(address, events);
-      }
-      const watch = checkWatch(asked);
-      const { address, events } = candlesOf(asked, watch);
-      return connections.statusOf(address, events).pipe(
-        map((status) => longerStatus(watch, status)),
-        distinctUntilChanged(isSameStatus),
-      );
+      const { key, events } = isCandleWatch(asked) ? candlesOf(asked) : looksOf(asked);
+      return connections.statusOf(key, events);
     },
     history: async (query, callOptions = {}) => {
       const now = checked.scheduler.now();
@@ -112,19 +108,19 @@ const isStatus = (event: object): event is FeedStatus => "state" in event;
 
 /** A connection that is open for events, and the status that has come over it. */
 interface Shown {
-  readonly address: string;
+  readonly key: string;
   readonly statuses: Observable<FeedStatus>;
 }
 
-/** The connections that are open for events: a status listens to one of the same address where there is one. */
+/** The connections that are open for events: a status listens to one of the same key where there is one. */
 class Connected {
   readonly #open = new BehaviorSubject<readonly Shown[]>([]);
 
-  /** The same events; while somebody listens, a status of that address needs no connection of its own. */
-  shown<E extends object>(address: string, events: Observable<E | FeedStatus>): Observable<E | FeedStatus> {
+  /** The same events; while somebody listens, a status of that key needs no connection of its own. */
+  shown<E extends object>(key: string, events: Observable<E | FeedStatus>): Observable<E | FeedStatus> {
     return defer(() => {
       const statuses = new ReplaySubject<FeedStatus>(1);
-      const shown: Shown = { address, statuses };
+      const shown: Shown = { key, statuses };
       this.#open.next([...this.#open.value, shown]);
       return events.pipe(
         tap({
@@ -139,11 +135,11 @@ class Connected {
   }
 
   /**
-   * The status at an address: of the connection that was opened last, which is that of whoever takes events and their status.
+   * The status of a key: of the connection that was opened last, which is that of whoever takes events and their status.
    * `own`: the events of a connection of its own, for as long as there is no other.
    */
-  statusOf(address: string, own: Observable<object>): Observable<FeedStatus> {
-    const isThere = (one: Shown) => one.address === address;
+  statusOf(key: string, own: Observable<object>): Observable<FeedStatus> {
+    const isThere = (one: Shown) => one.key === key;
     return defer(() => {
       const last = this.#open.value.findLast(isThere);
       return this.#open.pipe(

@@ -17,6 +17,8 @@ export interface Part<E> {
   connect(): void;
   /** `now`: the receiver's own clock. */
   take(message: ChannelMessage, now: number): readonly E[];
+  /** What a status of the channel is to the subscriber; absent: the same. */
+  shown?(status: FeedStatus): FeedStatus;
 }
 
 /** The result of some messages. */
@@ -76,7 +78,9 @@ export class Mirror<E> {
   /** Notes that a connection was lost or could not be made, for the `failures`th time in a row. */
   lose(lastError: PairstreamError, failures: number): FeedStatus {
     const { coveredFrom, coveredUntil } = this.#status ?? STARTING;
-    this.#told = makeStatus({ state: "stalled", coveredFrom, coveredUntil, failures, lastError });
+    this.#told = this.#shown(
+      makeStatus({ state: "stalled", coveredFrom, coveredUntil, failures, lastError }),
+    );
     return this.#told;
   }
 
@@ -120,7 +124,7 @@ export class Mirror<E> {
       case "status":
         this.#status = fromWireStatus(message.data);
         this.#isStatusNew = true;
-        return this.#isReady ? this.#tell(this.#status) : [];
+        return this.#isReady ? [...events, ...this.#tell(this.#status)] : [];
       case "ready": {
         this.#isReady = true;
         const restored = this.#told?.state === "stalled" ? STARTING : undefined;
@@ -132,7 +136,12 @@ export class Mirror<E> {
     }
   }
 
-  #tell(status: FeedStatus): readonly FeedStatus[] {
+  #shown(status: FeedStatus): FeedStatus {
+    return this.#part.shown?.(status) ?? status;
+  }
+
+  #tell(told: FeedStatus): readonly FeedStatus[] {
+    const status = this.#shown(told);
     if (this.#told !== undefined && isSameStatus(this.#told, status)) return [];
     this.#told = status;
     return [status];

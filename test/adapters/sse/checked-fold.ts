@@ -18,6 +18,12 @@ export class CheckedFold {
   report: SniperReport = emptyReport;
   status: FeedStatus | undefined;
   readonly #revisions = new Map<number, number>();
+  readonly #patience: number;
+
+  /** `patience`: how late a live event may be, in ms; of a minute half an interval. */
+  constructor(patience = 30_000) {
+    this.#patience = patience;
+  }
 
   take(event: CandleEvent | FeedStatus | SniperEvent): void {
     expect(Object.isFrozen(event)).toBe(true);
@@ -34,7 +40,7 @@ export class CheckedFold {
     expect({ type, isKnown: known !== undefined }).toEqual({ type, isKnown: type !== "new" });
     if (event.type === "updated") expect(event.previous).toEqual(known);
     else expect(event).not.toHaveProperty("previous");
-    if (live) expect(lateBy).toBeLessThanOrEqual(30_000);
+    if (live) expect(lateBy).toBeLessThanOrEqual(this.#patience);
     expect(lateBy).toBeGreaterThanOrEqual(0);
     const before = this.statuses.get(timestamp);
     if (type !== "new") {

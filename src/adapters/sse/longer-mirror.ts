@@ -1,0 +1,122 @@
+import type { CandleEvent, CandleStatus } from "../../candles/event.js";
+import { byFrame, longerCandle, longerCandles } from "../../candles/longer-candle.js";
+import { type CandleWatch, MOST_CANDLES } from "../../candles/options.js";
+import { ReaderFold, type Seen } from "../../candles/reader-fold.js";
+import type { FeedStatus } from "../../feed-status.js";
+import { startFrom } from "../../timeframe.js";
+import { makeStatus } from "../wire/status.js";
+import { adopted, CandleMirror } from "./candle-mirror.js";
+import type { Part } from "./mirror.js";
+import { startOf } from "./reach.js";
+import type { ChannelMessage } from "./wire.js";
+
+/**
+ * Candles that are made of those of a channel, across connections. Each is made of all that is known of its interval whenever
+ * that changes, and what differs from what was told is told: so a final part may change, too.
+ */
+export class LongerMirror implements Part<CandleEvent> {
+  readonly #watch: CandleWatch;
+  readonly #parts: CandleMirror;
+  readonly #told: ReaderFold;
+  /** Whether this connection has told the whole state. */
+  #isReady = false;
+  /** Since when all parts are known. */
+  #partsFrom = -Infinity;
+  /** Nothing older is shown; unknown until the first state is whole. */
+  #start: number | undefined;
+  /** Since when longer candles may differ from what was told. */
+  #changedFrom = Infinity;
+  /** Every part before it is known; unknown until a status has told it. */
+  #coveredUntil: number | undefined;
+  /** The service's clock when the newest of what is known was true. */
+  #observedAt = -Infinity;
+  /** Until a live event has come, every event is history. */
+  #hasBeenLive = false;
+  /** How long after its end a candle is due with a status, as the parts have shown. */
+  readonly #dueAfter: Record<CandleStatus, number> = { open: 0, closed: 0, final: 0 };
+
+  constructor(watch: CandleWatch) {
+    this.#watch = watch;
+    this.#parts = new CandleMirror(watch.served.series);
+    this.#told = new ReaderFold(watch.series, MOST_CANDLES, () => this.#parts.now);
+  }
+
+  connect(): void {
+    this.#isReady = false;
+    this.#parts.connect();
+  }
+
+  take(message: ChannelMessage, now: number): readonly CandleEvent[] {
+    for (const { candle, live, observedAt } of this.#parts.take(message, now)) {
+      this.#changedFrom = Math.min(this.#changedFrom, this.#watch.rules.intervals.start(candle.timestamp));
+      this.#hear(observedAt);
+      this.#hasBeenLive ||= live;
+    }
+    if (message.name === "snapshot") this.#isReady = false;
+    if (message.name === "ready") this.#isReady = true;
+    if (message.name === "status" && message.data.coveredUntil !== undefined) {
+      this.#coveredUntil = message.data.coveredUntil;
+      this.#hear(this.#coveredUntil);
+    }
+    return this.#isReady && this.#coveredUntil !== undefined ? this.#tell(this.#coveredUntil) : [];
+  }
+
+  /** Covered are whole longer candles only. */
+  shown(status: FeedStatus): FeedStatus {
+    const { coveredFrom, coveredUntil } = status;
+    if (coveredFrom === undefined || coveredUntil === undefined) return status;
+    const { intervals } = this.#watch.rules;
+    const until = intervals.start(coveredUntil);
+    const from = startFrom(intervals, coveredFrom);
+    return makeStatus({ ...status, coveredFrom: Math.min(from, until), coveredUntil: until });
+  }
+
+  #hear(instant: number): void {
+    this.#observedAt = Math.max(this.#observedAt, instant);
+  }
+
+  #tell(coveredUntil: number): readonly CandleEvent[] {
+    const { rules, served, since, fillGaps } = this.#watch;
+    const { intervals } = rules;
+    const { fold, from: partsFrom } = this.#parts;
+    const told = this.#told;
+    // The first one may not be whole.
+    const whole = startFrom(intervals, Math.max(partsFrom, fold.after + 1));
+    if (this.#start === undefined) {
+      const candles = longerCandles(
+        intervals,
+        fold.rows(whole).map(({ candle }) => candle),
+      );
+      this.#start = startOf(since, candles, this.#observedAt, { intervals, fillGaps });
+    }
+    // What the channel does not meet is gone, also where its parts were forgotten.
+    if (partsFrom !== this.#partsFrom) this.#changedFrom = -Infinity;
+    this.#partsFrom = partsFrom;
+    // Otherwise one stays as it is whose parts were forgotten.
+    const from = fold.after < partsFrom ? this.#changedFrom : Math.max(this.#changedFrom, whole);
+    const parts = fold.rows(Math.max(from, whole, this.#start));
+    let closedUntil = coveredUntil;
+    let finalUntil = -Infinity;
+    for (const { candle, status, due } of parts) {
+      if (status === "open") continue;
+      const end = served.rules.intervals.end(candle.timestamp);
+      closedUntil = Math.max(closedUntil, end);
+      if (status === "final") finalUntil = end;
+      this.#dueAfter[status] = Math.max(this.#dueAfter[status], due - end);
+    }
+    this.#changedFrom = Infinity;
+    const observedAt = this.#observedAt;
+    const candles = Array.from(byFrame(intervals, parts), ([start, inside]): Seen => {
+      const end = intervals.end(start);
+      const isOpen = end > closedUntil || inside.some((part) => part.status === "open");
+      const status = end <= finalUntil ? "final" : isOpen ? "open" : "closed";
+      if (status !== "final") this.#changedFrom = Math.min(this.#changedFrom, start);
+      const hasClosed = (told.get(start)?.status ?? "open") !== "open";
+      const due = end + this.#dueAfter[status === "final" && !hasClosed ? "closed" : status];
+      const candle = longerCandle(start, undefined, inside);
+      const live = this.#hasBeenLive;
+      return { candle, status, revision: 0, due, live, observedAt, received: observedAt };
+    });
+    return adopted(told, from, candles, observedAt);
+  }
+}
