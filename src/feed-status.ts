@@ -113,7 +113,8 @@ function candleStatus(core: ClientCore, watch: CandleWatch): Observable<FeedStat
         if (update.state === undefined) return statusOf(update, false, {});
         const { coveredFrom, coveredUntil } = update.state.book;
         const joins = delivered !== undefined && coveredFrom <= delivered.until;
-        const from = joins ? Math.min(coveredFrom, delivered.from) : coveredFrom;
+        // What the poll covers before the history this subscriber is not told.
+        const from = joins ? Math.min(coveredUntil, delivered.from) : coveredFrom;
         const isReading = watch.since !== undefined && delivered === undefined;
         const worse = failures > update.failures && lastError !== undefined;
         const known = worse ? { ...update, failures, lastError } : update;

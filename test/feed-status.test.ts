@@ -206,6 +206,31 @@ describe("watchFeedStatus", () => {
     expect(statuses.at(-1)).toMatchObject({ state: "live", coveredFrom: at("09:00:00") });
   });
 
+  it.each([{ candles: 2 }, { candles: 9 }, at("11:58:30"), at("12:30:00")])(
+    "covers nothing before where the candles begin, although the poll does: %j",
+    async (since) => {
+      const world = new World({ start: at("12:00:10") });
+      world.swapsEvery(60_000, at("11:00:00"), at("14:00:00"));
+      const options = { ...MINUTES, revisionWindow: 5 };
+      const subscription = watchCandles(world.client, options).subscribe();
+      await world.clock.advanceTo(at("12:10:30"));
+      for (const start of [at("12:10:30"), at("12:20:30")]) {
+        const first: number[] = [];
+        const { statuses, subscription: status } = statusesOf(world, { ...options, since });
+        status.add(
+          watchCandles(world.client, { ...options, since }).subscribe(({ candle }) => {
+            first.push(candle.timestamp);
+          }),
+        );
+        await world.clock.advanceTo(start + 9 * 60_000);
+        const { coveredFrom, coveredUntil } = statuses.at(-1)!;
+        expect(coveredFrom).toBe(Math.min(...first, coveredUntil!));
+        status.unsubscribe();
+      }
+      subscription.unsubscribe();
+    },
+  );
+
   it("tells of snipers too", async () => {
     const world = new World({ start: at("12:00:10") });
     world.swap(at("11:00:00"), 1);

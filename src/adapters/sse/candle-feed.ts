@@ -91,11 +91,10 @@ export class CandleFeed extends Feed {
   }
 
   protected statusFor({ since }: Viewer, start: number | undefined): FeedStatus | undefined {
-    const { status, reach } = (start === undefined ? this.#latest : this.#settled) ?? {};
-    if (status === undefined || start === undefined) return status;
-    const isOwn = since === undefined || JSON.stringify(since) === JSON.stringify(reach);
-    // What the stream covers for others this viewer does not get.
-    return isOwn ? status : coveredFromStatus(status, start);
+    const { status } = (start === undefined ? this.#latest : this.#settled) ?? {};
+    if (status === undefined || start === undefined || since === undefined) return status;
+    // What the stream covers before that this viewer does not get.
+    return coveredFromStatus(status, start);
   }
 
   snapshot(start: number): readonly string[] {

@@ -61,13 +61,13 @@ export class LongerMirror implements Part<CandleEvent> {
     return this.#isReady && this.#coveredUntil !== undefined ? this.#tell(this.#coveredUntil) : [];
   }
 
-  /** Covered are whole longer candles only. */
+  /** Covered are whole longer candles only, and none from before the first one. */
   shown(status: FeedStatus): FeedStatus {
     const { coveredFrom, coveredUntil } = status;
     if (coveredFrom === undefined || coveredUntil === undefined) return status;
     const { intervals } = this.#watch.rules;
     const until = intervals.start(coveredUntil);
-    const from = startFrom(intervals, coveredFrom);
+    const from = Math.max(startFrom(intervals, coveredFrom), this.#start ?? 0);
     return makeStatus({ ...status, coveredFrom: Math.min(from, until), coveredUntil: until });
   }
 

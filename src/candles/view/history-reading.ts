@@ -76,7 +76,7 @@ export class HistoryReading {
   steps(): Observable<ViewStep> {
     if (!this.isNeeded)
       return defer(() => {
-        this.#deliver(this.#until);
+        this.#deliver(this.start);
         return EMPTY;
       });
     return defer(() => {
@@ -99,8 +99,7 @@ export class HistoryReading {
 
   /** Tells how far back all of the history reaches that has been delivered. */
   #deliver(coveredFrom: number): void {
-    const until = this.#until;
-    this.#progress?.next({ delivered: { from: Math.min(coveredFrom, until), until }, failures: 0 });
+    this.#progress?.next({ delivered: { from: coveredFrom, until: this.#until }, failures: 0 });
   }
 
   /** Reads until the book begins, on from where it stopped after every failure that passes. */

@@ -1,3 +1,4 @@
+import { NetworkError } from "pairstream";
 import { describe, expect, it } from "vitest";
 import { LongerMirror } from "../../../src/adapters/sse/longer-mirror.js";
 import { Mirror } from "../../../src/adapters/sse/mirror.js";
@@ -90,5 +91,22 @@ describe("longer candles of a gateway", () => {
     expect(told.map(({ live }) => live)).toEqual([false, false, true]);
     // The first one had closed and is late as final; the second skips its close, and is late as that.
     expect(told.map(({ lateBy }) => lateBy)).toEqual([4 * MINUTE + 100, 3 * MINUTE + 100, 100]);
+  });
+
+  it("cover what they were told, by a number of candles and without one", () => {
+    const covered = (since: WatchOptions["since"] | undefined) => {
+      const mirror = since === undefined ? new Mirror(newest()) : made(since);
+      mirror.connect();
+      const { events } = mirror.take([hello(), snapshot(1), ...finals(1, 14), live(14, 1), ready()], 0);
+      const first = events.find(isCandleEvent)!.candle.timestamp / MINUTE;
+      const { coveredFrom, coveredUntil } = events.at(-1) as { coveredFrom: number; coveredUntil: number };
+      const lost = mirror.lose(new NetworkError("cut"), 1);
+      expect(lost).toMatchObject({ state: "stalled", coveredFrom, coveredUntil });
+      return [first, coveredFrom / MINUTE, coveredUntil / MINUTE];
+    };
+    const newest = () => new LongerMirror(checkWatch({ ...SERIES, timeframe: "3min" }));
+    expect(covered(new Date(0))).toEqual([3, 3, 12]);
+    expect(covered({ candles: 2 })).toEqual([6, 6, 12]);
+    expect(covered(undefined)).toEqual([12, 12, 12]);
   });
 });

@@ -1,3 +1,4 @@
+import type { FeedStatus } from "pairstream";
 import { gatewaySource } from "pairstream/sse";
 import { describe, expect, it } from "vitest";
 import { MINUTES } from "../../../world.js";
@@ -52,6 +53,38 @@ describe("one channel for all viewers of a series, wherever their candles begin"
     await stage.pass(0);
     expect(stage.clock.pending).toBe(0);
   });
+
+  it.each(["1min", "3min"] as const)(
+    "says of each viewer that what it was told is covered, and nothing before: %s",
+    async (timeframe) => {
+      const stage = new Stage({ revisionWindow: 20 });
+      const source = gatewaySource(ADDRESS, { fetch: stage.fetch, scheduler: stage.clock });
+      // The same as one who came before, and others.
+      const counts = [3, 3, 40, 1];
+      const past = await stage.settled(source.history({ ...MINUTES, timeframe, from: START - 400 * MINUTE }));
+      for (const count of counts) {
+        const asked = { ...MINUTES, timeframe, since: { candles: count } };
+        const starts: number[] = [];
+        let status: FeedStatus | undefined;
+        const watching = source.candles(asked).subscribe(({ candle }) => starts.push(candle.timestamp));
+        watching.add(
+          source.status(asked).subscribe((now) => {
+            status = now;
+          }),
+        );
+        await stage.pass(1_000);
+        for (let turns = 0; status?.coveredFrom === undefined && turns < 500; turns += 1)
+          await stage.pass(20);
+        const first = Math.min(...starts);
+        const untold = past.filter(({ timestamp }) => timestamp >= status!.coveredFrom! && timestamp < first);
+        expect(untold).toEqual([]);
+        expect(status!.coveredUntil! - status!.coveredFrom!).toBeGreaterThanOrEqual(count * MINUTE);
+        await stage.pass(25_000);
+        watching.unsubscribe();
+      }
+      await stage.gateway.close();
+    },
+  );
 
   it("reads few histories, whatever visitors ask for", async () => {
     const stage = new Stage({ maxCandles: 300 });
