@@ -3,7 +3,7 @@ import { callAt } from "../../client/timers.js";
 import { reasonsOf } from "../../contract/quote.js";
 import { NetworkError, PairstreamError, TimeoutError } from "../../errors.js";
 import { raced } from "../../latest/raced.js";
-import type { ReceiverOptions } from "./options.js";
+import { placeOf, type ReceiverOptions } from "./options.js";
 import { errorOfRefusal, LONGEST_REFUSAL } from "./refusal.js";
 
 /** One request to a gateway, and the text of its answer as it arrives. It ends once nothing was heard for too long. */
@@ -12,7 +12,7 @@ export class Answer {
   readonly #outer: AbortSignal;
   readonly #controller = new AbortController();
   readonly #decoder = new TextDecoder();
-  /** Of the request, without the query, which may hold secrets. */
+  /** Of the request. */
   readonly #address: string;
   #silence: number;
   #heardAt: number;
@@ -21,10 +21,9 @@ export class Answer {
 
   /** `silence`: how long it is accepted, in ms. */
   constructor(options: ReceiverOptions, silence: number, signal: AbortSignal) {
-    const { origin, pathname } = new URL(options.url);
     this.#options = options;
     this.#outer = signal;
-    this.#address = origin + pathname;
+    this.#address = placeOf(options.url);
     this.#silence = silence;
     this.#heardAt = options.scheduler.now();
     signal.addEventListener("abort", this.#leave, { once: true });

@@ -36,7 +36,8 @@ import { SniperMirror } from "./sniper-mirror.js";
  * The streams of a gateway made by `createGateway`, for a page or a program without the key: the same as `clientSource`
  * gives, over HTTP.
  *
- * `url` is the address of the gateway, without query; in a page it may be relative. Each subscription has its own
+ * `url` is the address of the gateway, without query; in a page it may be relative. A server that loads such a module may
+ * make the source, too: there its streams and histories fail with an `InvalidInputError`. Each subscription has its own
  * connection, but a status shares that of candles or snipers with the same options. Looks at snipers are those of the
  * gateway's client; `snipers` tells what these change. A lost connection is opened again, after 1 s to 5 s, and twice
  * as long each time, up to half a minute. An option that the gateway refuses is an `InvalidInputError`, which names it.

@@ -72,14 +72,25 @@ export function checkReceiverOptions(url: string | URL, options: GatewaySourceOp
 /** A browser's `fetch` must not be called as a method of another object. */
 const globalFetch: GatewayFetch = (url, init) => globalThis.fetch(url, init);
 
+/** Where a relative address leads outside of a page. A server may load it, as it renders a page, but asks nothing there. */
+const NOWHERE = "http://relative.invalid";
+const ALLOWED_URL = "an http: or https: URL without credentials; in a page also relative";
+
 /** Errors do not show the value: it may hold credentials. */
+const refusedUrl = (problem: string) => new InvalidInputError("url", ALLOWED_URL, problem);
+
+/** The address without its query, which may hold secrets. Throws an `InvalidInputError` for a relative one outside of a page. */
+export function placeOf(checkedUrl: string): string {
+  const { origin, pathname } = new URL(checkedUrl);
+  if (origin === NOWHERE) throw refusedUrl("is relative, and this is no page");
+  return origin + pathname;
+}
+
 function checkUrl(value: string | URL): string {
-  const allowed = "an http: or https: URL without credentials; in a page also relative";
-  const refusedUrl = (problem: string) => new InvalidInputError("url", allowed, problem);
-  if (typeof value !== "string" && !(value instanceof URL)) throw refused("url", allowed, value);
+  if (typeof value !== "string" && !(value instanceof URL)) throw refused("url", ALLOWED_URL, value);
   let url: URL;
   try {
-    url = new URL(value, globalThis.location?.href);
+    url = new URL(value, globalThis.location?.href ?? NOWHERE);
   } catch {
     throw refusedUrl("is not a URL");
   }

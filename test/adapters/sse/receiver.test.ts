@@ -259,7 +259,10 @@ describe("a subscription", () => {
 
 describe("gatewaySource", () => {
   it.each([
-    ["url", ["/events"]],
+    ["url", ["http://"]],
+    ["url", ["//user:password@host/events"]],
+    ["url", ["/events?token=password"]],
+    ["url", ["/events#password"]],
     ["url", ["ftp://host/events"]],
     ["url", ["http://user:password@host/"]],
     ["url", [7]],
@@ -290,6 +293,29 @@ describe("gatewaySource", () => {
       "http://other.example/e/candles",
     ]);
   });
+
+  it.each(["/pairs", "pairs", "./pairs/"])(
+    "may be made with %s outside of a page, and asks nothing",
+    async (url) => {
+      const gateway = new Gateway();
+      const source = gatewaySource(url, { fetch: gateway.fetch, scheduler: gateway.clock });
+      await gateway.pass(3_600_000);
+    const refusal = { name: "InvalidInputError", parameter: "url" };
+      const errors: unknown[] = [];
+      const error = (thrown: unknown) => errors.push(thrown);
+      source.candles(SERIES).subscribe({ error });
+      source.candles({ ...SERIES, timeframe: "3min" }).subscribe({ error });
+      source.status({ ...SERIES, timeframe: "5min" }).subscribe({ error });
+      source.snipers({ pairAddress: SERIES.pairAddress }).subscribe({ error });
+      source.history({ ...SERIES, count: 3 }).catch(error);
+      source.history({ ...SERIES, timeframe: "3min", count: 3 }).catch(error);
+      expect(errors).toEqual([]);
+      await gateway.settle();
+      expect(errors).toMatchObject(Array(6).fill(refusal));
+      expect(gateway.asked).toEqual([]);
+      expect(gateway.timers).toBe(0);
+    },
+  );
 
   it("names the address in its errors without the query", async () => {
     const gateway = new Gateway();
