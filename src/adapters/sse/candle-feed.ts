@@ -2,6 +2,7 @@ import { merge, Subscription, tap } from "rxjs";
 import type { CandleEvent } from "../../candles/event.js";
 import { CandleFold } from "../../candles/fold.js";
 import { checkWatch, type WatchOptions } from "../../candles/options.js";
+import type { CandleRules } from "../../candles/rules.js";
 import type { Series } from "../../contract/model.js";
 import type { FeedStatus } from "../../feed-status.js";
 import { coveredFromStatus } from "../wire/status.js";
@@ -48,7 +49,7 @@ interface Run {
  */
 export class CandleFeed extends Feed {
   readonly #options: CandleFeedOptions;
-  readonly #rules: ReachRules;
+  readonly #rules: ReachRules & CandleRules;
   readonly #fold: CandleFold;
   /** The last run that has told its history, and the last one of all. */
   #settled: Run | undefined;
@@ -59,7 +60,7 @@ export class CandleFeed extends Feed {
     super(options);
     const { rules, fillGaps, series } = checkWatch(options.options);
     this.#options = options;
-    this.#rules = { intervals: rules.intervals, fillGaps, most: options.most };
+    this.#rules = { ...rules, fillGaps, most: options.most };
     // The clock stands still: how late events are is worked out by each viewer, with a clock of its own.
     this.#fold = new CandleFold(series, KEPT.least, () => 0);
     this.#fold.closesAfter = rules.settle;
@@ -99,8 +100,9 @@ export class CandleFeed extends Feed {
 
   snapshot(start: number): readonly string[] {
     const from = Math.max(start, this.#fold.after + 1);
-    const { keep, closesAfter } = this.#fold;
-    const facts = { from, keep, observedAt: this.#observedAt, now: this.now, settle: closesAfter };
+    const { keep } = this.#fold;
+    const { settle, revisionWindow } = this.#rules;
+    const facts = { from, keep, observedAt: this.#observedAt, now: this.now, settle, revisionWindow };
     const opening = writeMessage("snapshot", facts);
     return [opening, ...this.#fold.rows(from).map((row) => this.textOf(row, writeCandle))];
   }

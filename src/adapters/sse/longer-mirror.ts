@@ -1,7 +1,9 @@
-import type { CandleEvent, CandleStatus } from "../../candles/event.js";
+import type { CandleEvent } from "../../candles/event.js";
+import { dueAt } from "../../candles/lateness.js";
 import { byFrame, longerCandle, longerCandles } from "../../candles/longer-candle.js";
 import { type CandleWatch, MOST_CANDLES } from "../../candles/options.js";
 import { ReaderFold, type Seen } from "../../candles/reader-fold.js";
+import type { CandleRules } from "../../candles/rules.js";
 import type { FeedStatus } from "../../feed-status.js";
 import { startFrom } from "../../timeframe.js";
 import { makeStatus } from "../wire/status.js";
@@ -30,13 +32,14 @@ export class LongerMirror implements Part<CandleEvent> {
   #coveredUntil: number | undefined;
   /** The service's clock when the newest of what is known was true. */
   #observedAt = -Infinity;
-  /** Until a live event has come, every event is history. */
-  #hasBeenLive = false;
-  /** How long after its end a candle is due with a status, as the parts have shown. */
-  readonly #dueAfter: Record<CandleStatus, number> = { open: 0, closed: 0, final: 0 };
+  /** What was due until then is history. */
+  #historyUntil = -Infinity;
+  /** The rules of the channel. */
+  #rules: CandleRules;
 
   constructor(watch: CandleWatch) {
     this.#watch = watch;
+    this.#rules = watch.served.rules;
     this.#parts = new CandleMirror(watch.served.series);
     this.#told = new ReaderFold(watch.series, MOST_CANDLES, () => this.#parts.now);
   }
@@ -47,12 +50,16 @@ export class LongerMirror implements Part<CandleEvent> {
   }
 
   take(message: ChannelMessage, now: number): readonly CandleEvent[] {
-    for (const { candle, live, observedAt } of this.#parts.take(message, now)) {
+    for (const { candle, observedAt } of this.#parts.take(message, now)) {
       this.#changedFrom = Math.min(this.#changedFrom, this.#watch.rules.intervals.start(candle.timestamp));
       this.#hear(observedAt);
-      this.#hasBeenLive ||= live;
     }
-    if (message.name === "snapshot") this.#isReady = false;
+    if (message.name === "snapshot") {
+      this.#isReady = false;
+      const { settle = this.#rules.settle, revisionWindow = this.#rules.revisionWindow } = message.data;
+      this.#rules = { ...this.#rules, settle, revisionWindow };
+      this.#told.closesAfter = settle;
+    }
     if (message.name === "ready") this.#isReady = true;
     if (message.name === "status" && message.data.coveredUntil !== undefined) {
       this.#coveredUntil = message.data.coveredUntil;
@@ -76,12 +83,15 @@ export class LongerMirror implements Part<CandleEvent> {
   }
 
   #tell(coveredUntil: number): readonly CandleEvent[] {
-    const { rules, served, since, fillGaps } = this.#watch;
-    const { intervals } = rules;
+    const { since, fillGaps } = this.#watch;
+    const { intervals } = this.#watch.rules;
+    const rules = this.#rules;
     const { fold, from: partsFrom } = this.#parts;
     const told = this.#told;
     // The first one may not be whole.
     const whole = startFrom(intervals, Math.max(partsFrom, fold.after + 1));
+    const isHistory = this.#start === undefined && since !== undefined;
+    if (isHistory) this.#historyUntil = this.#parts.now;
     if (this.#start === undefined) {
       const candles = longerCandles(
         intervals,
@@ -97,12 +107,11 @@ export class LongerMirror implements Part<CandleEvent> {
     const parts = fold.rows(Math.max(from, whole, this.#start));
     let closedUntil = coveredUntil;
     let finalUntil = -Infinity;
-    for (const { candle, status, due } of parts) {
+    for (const { candle, status } of parts) {
       if (status === "open") continue;
-      const end = served.rules.intervals.end(candle.timestamp);
+      const end = rules.intervals.end(candle.timestamp);
       closedUntil = Math.max(closedUntil, end);
       if (status === "final") finalUntil = end;
-      this.#dueAfter[status] = Math.max(this.#dueAfter[status], due - end);
     }
     this.#changedFrom = Infinity;
     const observedAt = this.#observedAt;
@@ -111,10 +120,10 @@ export class LongerMirror implements Part<CandleEvent> {
       const isOpen = end > closedUntil || inside.some((part) => part.status === "open");
       const status = end <= finalUntil ? "final" : isOpen ? "open" : "closed";
       if (status !== "final") this.#changedFrom = Math.min(this.#changedFrom, start);
-      const hasClosed = (told.get(start)?.status ?? "open") !== "open";
-      const due = end + this.#dueAfter[status === "final" && !hasClosed ? "closed" : status];
+      // With the last of its parts.
+      const due = dueAt(rules, rules.intervals.start(end - 1), status, false);
+      const live = !isHistory && due > this.#historyUntil;
       const candle = longerCandle(start, undefined, inside);
-      const live = this.#hasBeenLive;
       return { candle, status, revision: 0, due, live, observedAt, received: observedAt };
     });
     return adopted(told, from, candles, observedAt);

@@ -33,8 +33,9 @@ const SCHEMAS = {
     observedAt: z.number(),
     /** As in `hello`, which may have come before the channel knew it. */
     now: z.nullable(z.number()),
-    /** How long after its end a candle is due as closed, in ms. */
+    /** The rules of the channel's candles. */
     settle: z.optional(z.number()),
+    revisionWindow: z.optional(count),
   }),
   /** A candle as it now is, or its end. */
   candle: z.object({

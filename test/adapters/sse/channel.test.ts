@@ -35,7 +35,7 @@ describe("a response", () => {
     ]);
     gateway.status.next({ state: "live", failures: 0 });
     const [snapshot, candle, status, ready] = await reading.until("ready");
-    const facts = { from: 0, keep: 1_000, observedAt: 1, now: 1, settle: 1_000 };
+    const facts = { from: 0, keep: 1_000, observedAt: 1, now: 1, settle: 1_000, revisionWindow: 2 };
     expect(snapshot).toEqual({ name: "snapshot", data: facts });
     expect(candle!.data).toMatchObject({ candle: minuteCandle(1), status: "final" });
     expect(status).toEqual({ name: "status", data: { state: "live", failures: 0 } });
@@ -52,7 +52,14 @@ describe("a response", () => {
     const reading = open(gateway);
     const state = await reading.until("ready");
     expect(names(state)).toEqual(["hello", "snapshot", "candle", "candle", "status", "ready"]);
-    expect(state[1]!.data).toEqual({ from: 0, keep: 1_000, observedAt: 2, now: 2, settle: 1_000 });
+    expect(state[1]!.data).toEqual({
+      from: 0,
+      keep: 1_000,
+      observedAt: 2,
+      now: 2,
+      settle: 1_000,
+      revisionWindow: 2,
+    });
     expect(state.slice(2, 4).map(({ data }) => data)).toMatchObject([
       { candle: minuteCandle(1), status: "closed" },
       { candle: minuteCandle(2, 5), status: "open", revision: 1 },

@@ -300,7 +300,7 @@ describe("gatewaySource", () => {
       const gateway = new Gateway();
       const source = gatewaySource(url, { fetch: gateway.fetch, scheduler: gateway.clock });
       await gateway.pass(3_600_000);
-    const refusal = { name: "InvalidInputError", parameter: "url" };
+      const refusal = { name: "InvalidInputError", parameter: "url" };
       const errors: unknown[] = [];
       const error = (thrown: unknown) => errors.push(thrown);
       source.candles(SERIES).subscribe({ error });
