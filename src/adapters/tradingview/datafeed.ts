@@ -58,7 +58,10 @@ export interface Datafeed {
     symbolType: string,
     onResult: (items: SearchSymbolResultItem[]) => void,
   ): void;
-  /** Gives the details of a symbol. It reads the newest closed minute, so that `pricescale` fits the price. */
+  /**
+   * Gives the details of a symbol. It reads the newest closed minute, so that `pricescale` fits the price; while the service
+   * is down it waits, as first bars do.
+   */
   resolveSymbol(
     symbolName: string,
     onResolve: (symbolInfo: LibrarySymbolInfo) => void,
@@ -110,8 +113,8 @@ const MOST_DECIMALS = 22;
  * request once. `noData` is true only where there is no bar before either.
  *
  * The polls of a series run from the first request that reaches the present, until 10 s later where nobody subscribes,
- * and until the last subscription ends. While the service is down a first request waits, and the source warns of that.
- * What ends a stream for good is the `reason` of a request; for a subscription, which has no place for it, the error is
+ * and until the last subscription ends. While the service is down, a symbol and a first request wait, and the source warns of
+ * that. What ends a stream for good is the `reason` of a request; for a subscription, which has no place for it, the error is
  * reported as RxJS reports what nobody handles (`config.onUnhandledError`), and the next request begins anew. Give each
  * widget a datafeed of its own, as each has a cache of its own.
  *
@@ -211,14 +214,9 @@ export function createDatafeed(source: PairSource, options: DatafeedOptions): Da
       later(() => onResult(items));
     },
     resolveSymbol(symbolName, onResolve, onError) {
-      const read = defer(async () => {
-        const symbol = symbolOf(symbolName);
-        const { network, pairAddress, currency } = symbol;
-        const query = { network, pairAddress, timeframe: "1min", currency, count: 1 } as const;
-        const [candle] = await source.history(query);
-        return infoOf(symbol, candle);
-      });
-      answer(read.pipe(observeOn(scheduler)), onResolve, onError);
+      const read = defer(() => feedOf({ name: symbolName }, "1").newest());
+      const take = (newest: Candle | undefined) => onResolve(infoOf(symbolOf(symbolName), newest));
+      answer(read, take, onError);
     },
     getBars(symbolInfo, resolution, periodParams, onResult, onError) {
       const read = defer(() => feedOf(symbolInfo, resolution).candles(periodParams));
@@ -242,8 +240,7 @@ export function createDatafeed(source: PairSource, options: DatafeedOptions): Da
     getServerTime(callback) {
       later(() => {
         const now = scheduler.now();
-        const heard = clock.at(now);
-        callback(Math.floor((Number.isFinite(heard) ? heard : now) / 1_000));
+        callback(Math.floor((clock.told(now) ?? now) / 1_000));
       });
     },
   });

@@ -1,4 +1,5 @@
 import {
+  catchError,
   defer,
   filter,
   finalize,
@@ -18,6 +19,7 @@ import {
 import { type CandleEvent, isSame } from "../../candles/event.js";
 import { ReaderFold } from "../../candles/reader-fold.js";
 import type { Candle, Series, WeekStart } from "../../contract/model.js";
+import { InvalidInputError } from "../../errors.js";
 import type { PairSource } from "../../source.js";
 import { type Intervals, intervalsOf } from "../../timeframe.js";
 import type { PeriodParams } from "./library.js";
@@ -104,6 +106,20 @@ export class Feed {
     });
   }
 
+  /** The newest closed candle, in another macrotask; where the history fails, the stream's newest, which waits as bars do. */
+  newest(): Observable<Candle | undefined> {
+    const { source, scheduler } = this.#context;
+    return defer(async () => source.history({ ...this.#series, count: 1 })).pipe(
+      observeOn(scheduler),
+      catchError((error) => {
+        // No wait helps a question that the source does not take. Of all else the stream knows.
+        if (error instanceof InvalidInputError) throw error;
+        return this.#whenReady(() => of(this.#rows()));
+      }),
+      map((candles) => candles.at(-1)),
+    );
+  }
+
   subscribe(guid: string, listener: Listener): void {
     this.#listeners.set(guid, listener);
     this.#claim?.unsubscribe();
@@ -138,12 +154,10 @@ export class Feed {
     this.#from = Infinity;
     this.#ready = new ReplaySubject(1);
     const error = (reason: unknown) => {
-      const ready = this.#ready;
-      const hasListeners = this.#listeners.size > 0;
       this.#close();
-      ready.error(reason);
+      this.#ready.error(reason);
       // The library has no place for it: RxJS reports it as what nobody handles.
-      if (hasListeners) throwError(() => reason).subscribe();
+      if (this.#listeners.size > 0) throwError(() => reason).subscribe();
     };
     const next = (event: CandleEvent) => {
       this.#context.hear(event);
@@ -189,12 +203,17 @@ export class Feed {
   }
 
   #present(period: PeriodParams, end: number): Observable<readonly Candle[]> {
+    return this.#whenReady(() => this.#joined(period, end));
+  }
+
+  /** What is read of the stream, once that has told its history. It runs at least until then. */
+  #whenReady<T>(read: () => Observable<T>): Observable<T> {
     return defer(() => {
       this.#reading += 1;
       this.#open();
       return this.#ready.pipe(
         take(1),
-        mergeMap(() => this.#joined(period, end)),
+        mergeMap(read),
         finalize(() => {
           this.#reading -= 1;
           this.#leaveSoon();
@@ -275,9 +294,9 @@ export class Feed {
     const given = this.#given;
     if (event === undefined || given === undefined || event.candle.timestamp > given.last) return;
     const isLast = event.candle.timestamp === given.last;
-    if (isLast && event.type === "removed") this.#given = { ...given, candle: undefined };
-    const isTick = isLast && event.type !== "removed";
-    if (!isTick && !(event.type === "updated" && isSame(event.previous, event.candle))) this.#stale();
+    if (isLast && event.type !== "removed") return;
+    if (isLast) this.#given = { ...given, candle: undefined };
+    if (event.type !== "updated" || !isSame(event.previous, event.candle)) this.#stale();
   }
 
   #stale(): void {

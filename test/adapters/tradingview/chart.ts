@@ -31,6 +31,7 @@ export function market(): World {
 export class Chart {
   readonly answers: { bars: Bar[]; noData: boolean }[] = [];
   readonly reasons: string[] = [];
+  readonly scales: number[] = [];
   readonly ticks: Bar[] = [];
   resets = 0;
   readonly datafeed;
@@ -64,6 +65,14 @@ export class Chart {
       resolution,
       period,
       (bars, { noData }) => this.answers.push({ bars, noData }),
+      (reason) => this.reasons.push(reason),
+    );
+  }
+
+  resolve(): void {
+    this.datafeed.resolveSymbol(
+      ONE.name,
+      ({ pricescale }) => this.scales.push(pricescale),
       (reason) => this.reasons.push(reason),
     );
   }

@@ -9,7 +9,7 @@ import { NEVER } from "rxjs";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { minuteCandle } from "../../candles/minute-candles.js";
 import { PAIR, time, World } from "../../world.js";
-import { BORN, Chart, MINUTE, market, ONE, PERIOD, START, SYMBOL } from "./chart.js";
+import { BORN, brief, Chart, MINUTE, market, ONE, PERIOD, START, SYMBOL } from "./chart.js";
 import type { BasicDataFeed } from "./documented.js";
 import { NEW_FINAL, TestSource } from "./test-source.js";
 
@@ -201,6 +201,31 @@ describe("the answers about symbols", () => {
     });
     expect(info?.pricescale).toBe(Number(`1e${price === 68_123.4 ? 2 : decimals}`));
   });
+});
+
+it("does not wait for the minutes of a source that does not take them, for a symbol", async () => {
+  const clock = new VirtualClock(START);
+  const history = () => Promise.reject(new InvalidInputError("from", "what is there", "is older"));
+  const source = { ...new TestSource(clock).source, history, candles: () => NEVER, status: () => NEVER };
+  const chart = new Chart(source, clock);
+  chart.resolve();
+  await chart.pass(100);
+  expect(chart.reasons).toEqual(["from is older; allowed: what is there"]);
+});
+
+it("takes no bar of a chart for given that only a symbol was resolved by", async () => {
+  const clock = new VirtualClock(START);
+  const test = new TestSource(clock);
+  test.emit({ ...NEW_FINAL, candle: minuteCandle(1, 5) });
+  const chart = new Chart({ ...test.source, history: () => Promise.reject(new Error("down")) }, clock);
+  await chart.bars({ countBack: 1 });
+  chart.follow();
+  test.emit({ ...NEW_FINAL, candle: minuteCandle(2, 123) });
+  test.emit({ ...NEW_FINAL, status: "open", candle: minuteCandle(3, 7) });
+  chart.resolve();
+  await chart.pass(2_000);
+  expect(chart.scales).toEqual([100_000]);
+  expect(brief(chart.ticks)).toEqual(["00:02:00 123", "00:03:00 7"]);
 });
 
 describe("resolutions", () => {

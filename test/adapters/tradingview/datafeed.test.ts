@@ -1,6 +1,6 @@
 import { type GatewayFetch, gatewaySource } from "pairstream/sse";
 import { beforeAll, describe, expect, it } from "vitest";
-import { answered, at } from "../../world.js";
+import { type Answer, answered, at } from "../../world.js";
 import { ADDRESS, Stage } from "../sse/gateway/stage.js";
 import { brief, Chart, MARKETS, MINUTE, market, START, SYMBOL } from "./chart.js";
 
@@ -118,17 +118,47 @@ describe.each(Object.entries(MARKETS))("bars of %s", (_, sourceOf) => {
     expect(chart.resets).toBe(0);
   });
 
-  it("wait while the service is down", async () => {
+  it.each<[string, () => Answer | Promise<Answer>]>([
+    ["is down", () => answered(503, "down")],
+    ["allows no more requests", () => answered(429, "slow down", { "retry-after": "1" })],
+    ["cannot be reached", () => Promise.reject(new TypeError("fetch failed"))],
+  ])("wait while the service %s, and so does a symbol", async (_, interference) => {
     const world = market();
     const chart = new Chart(sourceOf(world), world.clock);
-    world.interfere = () => answered(503, "down");
+    world.interfere = interference;
+    chart.resolve();
+    await chart.pass(MINUTE);
     expect(await chart.bars()).toBeUndefined();
+    chart.resolve();
     await chart.pass(2 * MINUTE);
+    expect([chart.scales, chart.reasons]).toEqual([[], []]);
     world.interfere = () => undefined;
     await chart.pass(2 * MINUTE);
     expect(chart.answers).toHaveLength(1);
     expect(chart.answers[0]!.bars).toHaveLength(10);
+    // The newest closed minute has a price of three digits.
+    expect(chart.scales).toEqual([1_000, 1_000]);
+    // Nobody follows what has come.
+    const { length } = world.asked;
+    await chart.pass(2 * MINUTE);
+    expect(world.asked).toHaveLength(length);
     expect(chart.reasons).toEqual([]);
+  });
+
+  it.each([
+    ["a key that is refused", 401, 5_000],
+    ["a pair that nobody knows for a minute", 404, 2 * MINUTE],
+  ])("do not wait for %s, and nor does a symbol", async (_, status, patience) => {
+    const world = market();
+    const chart = new Chart(sourceOf(world), world.clock);
+    world.interfere = () => answered(status, { message: "no" });
+    chart.resolve();
+    await chart.pass(patience);
+    expect(chart.reasons).toEqual([expect.stringContaining(`${status}`)]);
+    expect(chart.scales).toEqual([]);
+    await chart.bars();
+    await chart.pass(patience);
+    expect(chart.reasons).toHaveLength(2);
   });
 });
 
