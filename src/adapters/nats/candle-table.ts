@@ -141,22 +141,21 @@ export class CandleTable {
     this.#observedAt = Math.max(this.#observedAt, record.status.coveredUntil ?? -Infinity);
   }
 
-  /** Removes what the run that tells now has not told where it has told all, and forgets what is too old to change. */
+  /**
+   * Removes what the run that tells now has not told where it has told all, and all that is older than what it covers if the
+   * two do not meet, so that there is never a hole. Forgets what is too old to change.
+   */
   #settle(): readonly CandleEvent[] {
     if (this.#status === undefined) return [];
     const { epoch, number, openFrom, status } = this.#status;
     const { coveredFrom = -Infinity, coveredUntil } = status;
-    // If the covered range begins after the end of the range before, what was in between is lost, and so is what was to be
-    // said of candles that were not final.
-    const hasHole = coveredFrom > (this.#coveredUntil ?? Infinity);
+    const start = coveredFrom > (this.#coveredUntil ?? Infinity) ? coveredFrom : -Infinity;
     this.#coveredUntil = coveredUntil ?? this.#coveredUntil;
-    const gone = this.#fold.rows().filter(({ candle, stamp: [of], status: its }) => {
-      const isLost = hasHole && its !== "final" && candle.timestamp < coveredFrom;
-      return isLost || this.#isOutdated({ epoch: of, candle });
-    });
     const stamp: Stamp = [epoch, number];
-    const events = gone.flatMap(({ candle, observedAt }) => {
-      return this.#fold.remove(candle.timestamp, { stamp, observedAt: coveredUntil ?? observedAt }) ?? [];
+    const events = this.#fold.rows().flatMap(({ candle, observedAt, stamp: [of] }) => {
+      const { timestamp } = candle;
+      if (timestamp >= start && !this.#isOutdated({ epoch: of, candle })) return [];
+      return this.#fold.remove(timestamp, { stamp, observedAt: coveredUntil ?? observedAt }) ?? [];
     });
     this.#fold.resize(KEPT + this.#fold.rows(openFrom ?? coveredUntil).length);
     return events;

@@ -131,7 +131,9 @@ export function breachOf(known: Map<number, CandleEvent>, event: CandleEvent): s
   if (type === "new") return before === undefined ? undefined : "is new for the second time";
   if (before === undefined) return `is ${type} and was never there`;
   if (revision <= before.revision) return "does not grow in revision";
-  if (before.status === "final") return "comes after the final one";
+  // Before a hole all candles go, the oldest first.
+  const isOldest = type === "removed" && [...known.keys()].every((other) => other > candle.timestamp);
+  if (before.status === "final" && !isOldest) return "comes after the final one";
   if (type === "removed") return candle === before.candle ? undefined : "is removed as what it was not";
   if (event.type === "updated" && event.previous !== before.candle) return "changes what was not there";
   const isEcho = status === before.status && JSON.stringify(candle) === JSON.stringify(before.candle);

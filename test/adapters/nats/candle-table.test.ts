@@ -131,17 +131,28 @@ describe("the table of a published series", () => {
     expect(told(status([2, 1], { from: NOON + 2 * MINUTE }))).toEqual([]);
   });
 
-  it("takes back what was not final before a hole in what is covered", () => {
+  it.each([
+    ["long after", 60, ["removed 0 = 1 final", "removed 1 = 1 closed", "removed 2 = 1 open"]],
+    ["one interval after", 4, ["removed 0 = 1 final", "removed 1 = 1 closed", "removed 2 = 1 open"]],
+    ["with", 3, []],
+    ["before", 2, ["removed 2 = 1 open"]],
+  ])("leaves no hole: what is covered begins %s the end of what was covered", (_, from, gone) => {
     const { told } = reader(NOON);
     told(
       candle([1, 1], 0, 1),
       candle([1, 2], 1, 1, { status: "closed" }),
-      status([1, 3], { covered: [0, 2] }),
+      candle([1, 3], 2, 1, { status: "open" }),
+      status([1, 4], { covered: [0, 3] }),
       READ,
     );
-    expect(told(status([2, 1], { covered: [60, 61], from: NOON + 60 * MINUTE }))).toEqual([
-      "removed 1 = 1 closed",
-    ]);
+    // Until what follows is stored, it is not known whether it meets that.
+    const { status: before } = (status([1, 4]) as { record: StatusRecord }).record;
+    const { coveredFrom: _from, coveredUntil: _until, ...starting } = before;
+    expect(told(status([2, 1], { told: undefined, status: starting }))).toEqual([]);
+    expect(told(candle([2, 2], 60, 2))).toEqual(["new 60 = 2 final live"]);
+    const covered = [from, 61] as const;
+    expect(told(status([2, 3], { covered, from: NOON + from * MINUTE }))).toEqual(gone);
+    expect(told(status([2, 4], { covered, from: NOON + from * MINUTE }), READ)).toEqual([]);
   });
 
   it("reads further back until there are as many candles as were asked for, or no more", () => {
