@@ -69,14 +69,11 @@ export class CandleTable {
 
   /** Whether there may be more candles of the past than were read. */
   isShort(): boolean {
-    if (typeof this.#since !== "object") return false;
-    const { candles } = this.#since;
-    if (this.#read === undefined || this.#status === undefined) return false;
-    const { coveredFrom = 0 } = this.#status.status;
-    if (this.since(this.#status) <= coveredFrom) return false;
-    const running = this.#intervals.start(this.#observedAt);
-    const older = [...this.#read.values()].filter((row) => !row.removed && row.candle.timestamp < running);
-    if (older.length >= candles) return false;
+    const [since, read, status] = [this.#since, this.#read, this.#status];
+    if (typeof since !== "object" || read === undefined || status === undefined) return false;
+    const { coveredFrom = 0 } = status.status;
+    if (this.since(status) <= coveredFrom || this.#past(this.#rowsOf(read)).length >= since.candles)
+      return false;
     this.#doublings += 1;
     return true;
   }
@@ -161,11 +158,24 @@ export class CandleTable {
     return events;
   }
 
+  /** What was read and is not gone, ascending. */
+  #rowsOf(read: ReadonlyMap<number, CandleRecord>): readonly CandleRecord[] {
+    const rows = [...read.values()].filter((row) => !row.removed && !this.#isOutdated(row));
+    return rows.sort((a, b) => a.candle.timestamp - b.candle.timestamp);
+  }
+
+  /** Those before the running interval, by the newest known instant of the service's clock. */
+  #past(rows: readonly CandleRecord[]): readonly CandleRecord[] {
+    return rows.filter(({ candle }) => candle.timestamp < this.#running);
+  }
+
+  get #running(): number {
+    return this.#intervals.start(this.#observedAt);
+  }
+
   /** All that was stored has come. */
   #begin(read: ReadonlyMap<number, CandleRecord>): readonly CandleEvent[] {
-    const rows = [...read.values()]
-      .filter((row) => !row.removed && !this.#isOutdated(row))
-      .sort((a, b) => a.candle.timestamp - b.candle.timestamp);
+    const rows = this.#rowsOf(read);
     this.#read = undefined;
     this.#start = this.#startOf(rows);
     const shown = rows.filter(({ candle }) => candle.timestamp >= this.#start);
@@ -179,14 +189,12 @@ export class CandleTable {
     return events;
   }
 
-  /** The first interval to show, by the newest known instant of the service's clock. */
+  /** The first interval to show. */
   #startOf(rows: readonly CandleRecord[]): number {
     const since = this.#since;
     if (typeof since === "number") return since;
-    const running = this.#intervals.start(this.#observedAt);
-    if (since === undefined) return running;
-    const older = rows.filter(({ candle }) => candle.timestamp < running);
-    return older[Math.max(0, older.length - since.candles)]?.candle.timestamp ?? running;
+    const past = since === undefined ? [] : this.#past(rows).slice(-since.candles);
+    return past[0]?.candle.timestamp ?? this.#running;
   }
 }
 

@@ -164,6 +164,16 @@ describe("the table of a published series", () => {
     expect([table.isShort(), table.since(record)]).toEqual([true, NOON - 5 * MINUTE]);
     told(candle([1, 2], -2, 1), candle([1, 3], -3, 1));
     expect(table.isShort()).toBe(false);
+    const taken = reader({ candles: 2 });
+    taken.told(candle([2, 1], 2, 1), candle([1, 1], 1, 1), candle([2, 2], 0, 1, { removed: true }));
+    // What a later run has not told again is gone, as what was removed.
+    taken.told(status([2, 3], { covered: [-100, 3], from: NOON }), candle([1, 2], -90, 1));
+    expect(taken.table.isShort()).toBe(false);
+    expect(taken.told(READ)).toEqual(["new -90 = 1 final", "new 2 = 1 final"]);
+    const gone = reader({ candles: 2 });
+    gone.told(candle([2, 1], 2, 1), candle([1, 1], 1, 1), candle([2, 2], 0, 1, { removed: true }));
+    gone.told(status([2, 3], { covered: [-100, 3], from: NOON }));
+    expect(gone.table.isShort()).toBe(true);
     const young = reader({ candles: 3 });
     young.told(candle([1, 1], 2, 1), status([1, 2], { covered: [0, 3] }));
     expect(young.table.isShort()).toBe(false);

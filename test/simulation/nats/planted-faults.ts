@@ -153,9 +153,9 @@ export const PLANTED_NATS_FAULTS: readonly PlantedNatsFault[] = [
     name: "gives one candle of the past less than it was asked for",
     monitor: "histories",
     file: "adapters/nats/candle-table.ts",
-    find: "older[Math.max(0, older.length - since.candles)]",
-    replace: "older[Math.max(0, older.length - since.candles + 1)]",
-    seeds: [185],
+    find: "this.#past(rows).slice(-since.candles)",
+    replace: "this.#past(rows).slice(1 - since.candles)",
+    seeds: [15],
   },
   {
     name: "counts as covered what it has not stored after a lost stream",
