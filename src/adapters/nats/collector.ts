@@ -45,6 +45,8 @@ const WRITES_AT_ONCE = 3;
 /** How long the leader of a group may take to answer, in ms. */
 const ANSWER_TIMEOUT = 1_000;
 
+type Without<A, K extends keyof A> = A extends unknown ? Omit<A, K> : never;
+
 /** One of the collectors of a group. It leads the group or stands by. */
 export class Collector implements RunningCollector {
   readonly #setup: CollectorSetup;
@@ -96,7 +98,7 @@ export class Collector implements RunningCollector {
 
   start(): void {
     this.#metering.collectors.add(this);
-    this.#meter((group) => ({ type: "collector", group }));
+    this.#meter({ type: "collector" });
     this.#running.add(() => this.#metering.collectors.delete(this));
     this.#open().then(
       () => this.#opened && this.#tick(),
@@ -168,7 +170,7 @@ export class Collector implements RunningCollector {
       ensureStream,
       mayWrite: () => this.#gate.mayAct,
       tell: (outcome, error) => {
-        this.#meter((group) => ({ type: "message", group, outcome }));
+        this.#meter({ type: "message", outcome });
         if (outcome === "retried") this.#tellTrouble(error);
       },
     });
@@ -273,8 +275,8 @@ export class Collector implements RunningCollector {
     const { name } = this.#setup.settings;
     if (this.#isLeading !== true) {
       this.#isLeading = true;
-      this.#meter((group) => ({ type: "lease", group, change: "taken" }));
-      this.#tell({ type: "leading", at: this.#now() });
+      this.#meter({ type: "lease", change: "taken" });
+      this.#tell({ type: "leading" });
       this.#leadership = this.#answer(leadsSubject(name, this.group), () => "");
       this.#leadership.add(this.#answer(feedsSubject(name, this.group), (asked) => this.#change(asked)));
     }
@@ -313,7 +315,7 @@ export class Collector implements RunningCollector {
   #rest(): void {
     for (const key of [...this.#runs.keys()]) this.#end(key);
     if (!this.#isLeading) return;
-    this.#meter((group) => ({ type: "lease", group, change: "given-up" }));
+    this.#meter({ type: "lease", change: "given-up" });
     this.#leadership.unsubscribe();
     this.#standBy();
   }
@@ -323,7 +325,7 @@ export class Collector implements RunningCollector {
     if (this.#isLeading === false) return;
     this.#isLeading = false;
     if (this.#stop.signal.aborted) return;
-    this.#tell({ type: "standing-by", at: this.#now() });
+    this.#tell({ type: "standing-by" });
     if (list !== this.#list) this.#tellTrouble(new PairstreamError("The leader has another list of feeds"));
   }
 
@@ -341,8 +343,8 @@ export class Collector implements RunningCollector {
     const epoch = this.#epoch;
     const run: FeedRun = new FeedRun({ feed, watch }, this.#means.get(feed.stream)!, epoch, {
       failed: (error) => {
-        this.#meter((group) => ({ type: "trouble", group, what: "feed" }));
-        this.#tell({ type: "failed", at: this.#now(), feed: key, error });
+        this.#meter({ type: "trouble", what: "feed" });
+        this.#tell({ type: "failed", feed: key, error });
       },
       again: () => {
         this.#end(key);
@@ -358,7 +360,7 @@ export class Collector implements RunningCollector {
       trouble: (error) => this.#tellTrouble(error),
     });
     this.#runs.set(key, { run, epoch });
-    this.#tell({ type: "started", at: this.#now(), feed: key, epoch });
+    this.#tell({ type: "started", feed: key, epoch });
     run.start();
   }
 
@@ -366,21 +368,21 @@ export class Collector implements RunningCollector {
     const { run, epoch } = this.#runs.get(key)!;
     run.stop();
     this.#runs.delete(key);
-    this.#tell({ type: "stopped", at: this.#now(), feed: key, epoch });
+    this.#tell({ type: "stopped", feed: key, epoch });
   }
 
   #tellTrouble(cause: unknown): void {
     const error = serverFailure(this.#setup.connection, cause);
-    this.#meter((group) => ({ type: "trouble", group, what: "connection" }));
-    this.#tell({ type: "trouble", at: this.#now(), error });
+    this.#meter({ type: "trouble", what: "connection" });
+    this.#tell({ type: "trouble", error });
   }
 
-  #meter(make: (group: string) => Told): void {
-    this.#metering.tell(() => make(this.group));
+  #meter(told: Without<Extract<Told, { group: string }>, "group">): void {
+    this.#metering.tell(() => ({ ...told, group: this.group }));
   }
 
-  #tell(activity: CollectorActivity): void {
-    this.#subscriber.next(Object.freeze(activity));
+  #tell(activity: Without<CollectorActivity, "at">): void {
+    this.#subscriber.next(Object.freeze({ ...activity, at: this.#now() }));
   }
 
   #now(): number {

@@ -46,30 +46,22 @@ export function keptStatus(
 
 /** The status of a feed whose publisher does not answer, or whose source has failed for good. */
 export function stalledStatus(last: FeedStatus | undefined, lastError: PairstreamError): FeedStatus {
-  const { coveredFrom, coveredUntil, failures = 0 } = last ?? {};
-  const times = Math.max(1, failures);
-  return makeStatus({ state: "stalled", coveredFrom, coveredUntil, failures: times, lastError });
+  return makeStatus({ ...last, state: "stalled", failures: last?.failures || 1, lastError });
 }
 
 /** What a subscriber has heard of a published feed. */
 export interface Heard {
-  readonly status: FeedStatus | undefined;
-  readonly publisher: string | undefined;
+  readonly status?: FeedStatus;
+  readonly publisher?: string;
   /** Whether a status has come since this subscriber began to listen. */
   readonly isFresh: boolean;
-  /** Whether the publisher answers; `undefined` until that is known. */
-  readonly isAlive: boolean | undefined;
+  /** Whether the publisher answers; absent until that is known. */
+  readonly isAlive?: boolean | undefined;
   /** Why the server does not answer, where that is so. */
-  readonly failure: PairstreamError | undefined;
+  readonly failure?: PairstreamError | undefined;
 }
 
-export const nothingHeard: Heard = {
-  status: undefined,
-  publisher: undefined,
-  isFresh: false,
-  isAlive: undefined,
-  failure: undefined,
-};
+export const nothingHeard: Heard = { isFresh: false };
 
 /** What a subscriber has heard with one signal more. */
 export function heardAfter(heard: Heard, signal: FeedSignal<unknown>): Heard {
@@ -82,7 +74,7 @@ export function heardAfter(heard: Heard, signal: FeedSignal<unknown>): Heard {
   const { status, publisher } = signal.record;
   // Of another publisher it is not known yet whether it is alive.
   const isAlive = publisher === heard.publisher ? heard.isAlive : undefined;
-  return { status, publisher, isFresh: heard.isFresh || signal.isFresh, isAlive, failure: undefined };
+  return { status, publisher, isFresh: heard.isFresh || signal.isFresh, isAlive };
 }
 
 /** The status of a feed by what a subscriber has heard. `silence`: the error to report if nobody answers. */

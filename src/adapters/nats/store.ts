@@ -217,17 +217,14 @@ export class Store {
       const problem = `exists, but does not republish what it keeps to ${told}`;
       throw new PairstreamError(`The stream ${stream} ${problem}: delete it, or choose another name`);
     }
-    const isAsAsked =
-      (asked.num_replicas ?? config.num_replicas) === config.num_replicas &&
-      (asked.max_age ?? config.max_age) === config.max_age;
-    if (isAsAsked) return config.max_age / 1e6;
+    const { num_replicas, max_age } = { ...config, ...asked };
+    if (num_replicas === config.num_replicas && max_age === config.max_age) return max_age / 1e6;
     // The server recognizes duplicates at most for as long as it keeps messages.
-    const age = asked.max_age ?? config.max_age;
-    const window = age === 0 ? config.duplicate_window : Math.min(config.duplicate_window, age);
+    const duplicate_window = Math.min(config.duplicate_window, max_age || Infinity);
     const updated = await this.#setup.streams.update(stream, {
       ...config,
       ...asked,
-      duplicate_window: window,
+      duplicate_window,
     });
     return updated.config.max_age / 1e6;
   }
