@@ -47,8 +47,8 @@ export class AskedFeeds {
   }
 
   /** Learns what others have stored. */
-  async learn(): Promise<void> {
-    await this.#inTurn(() => this.#read());
+  learn(): Promise<unknown> {
+    return this.#inTurn(() => this.#read());
   }
 
   /** Does what a request says, and gives the answer to it. */

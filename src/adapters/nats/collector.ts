@@ -75,6 +75,8 @@ export class Collector implements RunningCollector {
   /** The lease as this collector has written it last, while nobody else has. */
   #written: { readonly lease: Lease; readonly revision: number } | undefined;
   #held: number | undefined;
+  /** The term of the leader whose list was compared last. */
+  #leader: number | undefined;
   #isLeading: boolean | undefined;
   #epoch = 0;
   #leadership = new Subscription();
@@ -243,7 +245,7 @@ export class Collector implements RunningCollector {
       const self = { id, rules, held: this.#held, mayAct };
       const move = nextMove(lease, this.#seen, self, now);
       if (move === "wait" || move.isTaken) this.#giveUp();
-      if (move === "wait") return this.#standBy(lease?.list);
+      if (move === "wait") return this.#standBy(lease);
       this.#written = undefined;
       const written = await bucket.write({ ...move.lease, list: this.#list }, revision);
       if (this.#stop.signal.aborted) return;
@@ -282,6 +284,11 @@ export class Collector implements RunningCollector {
     }
     for (const { run } of this.#runs.values()) run.resume();
     this.#keepUp();
+    this.#learn();
+  }
+
+  /** Learns what the group was asked for. Who stands by does so, too: it is lost only with the last one that knows it. */
+  #learn(): void {
     const { asked } = this.#opened!;
     const learned = () => this.isLeading && this.#keepUp();
     asked.learn().then(learned, (error) => this.#stop.signal.aborted || this.#tellTrouble(error));
@@ -320,13 +327,19 @@ export class Collector implements RunningCollector {
     this.#standBy();
   }
 
-  /** `list`: that of the leader. */
-  #standBy(list = this.#list): void {
-    if (this.#isLeading === false) return;
-    this.#isLeading = false;
-    if (this.#stop.signal.aborted) return;
-    this.#tell({ type: "standing-by" });
-    if (list !== this.#list) this.#tellTrouble(new PairstreamError("The leader has another list of feeds"));
+  /** `lease`: that of the leader. Where there is none, it is the leader's to write first what was lost with the bucket. */
+  #standBy(lease?: Lease): void {
+    if (this.#isLeading !== false) {
+      this.#isLeading = false;
+      if (this.#stop.signal.aborted) return;
+      this.#tell({ type: "standing-by" });
+    }
+    if (lease === undefined) return;
+    const { term, list = this.#list } = lease;
+    if (term !== this.#leader && list !== this.#list)
+      this.#tellTrouble(new PairstreamError("The leader has another list of feeds"));
+    this.#leader = term;
+    this.#learn();
   }
 
   /** Takes the lease for another's. */

@@ -16,6 +16,7 @@ import {
 } from "../../../src/index.js";
 import { createPairService, simulatedMarket } from "../../../src/service/index.js";
 import { breachOf, busyMarket, seriesOf, WATCH } from "./busy-service.js";
+import { handLeader } from "./hand-leader.js";
 import { runningCollector, serverOfBlock } from "./running.js";
 import { hasServer, type NatsServer, until } from "./servers.js";
 
@@ -312,6 +313,26 @@ describe.skipIf(!hasServer)("collectors", () => {
     await until("they have looked again", async () => (await lease()).beat > beat + 3);
     expect(same.told()).toEqual([]);
     expect(other.told()).toEqual([expect.stringContaining("another list of feeds")]);
+  });
+
+  it("say so of each leader that has another list than they have, once", async () => {
+    const collector = start({ lease: 1_000 });
+    await until("it leads", () => collector.leads());
+    const told = () => collector.told.flatMap((one) => (one.type === "trouble" ? [String(one.error)] : []));
+    const leader = await handLeader(connection, name, running);
+    const { list } = leader;
+    for (const [of, troubles] of [
+      [list, 0],
+      [list + 1, 1],
+      [list, 1],
+      [list + 2, 2],
+      [list + 2, 3],
+    ] as const) {
+      await leader.next(of);
+      await until("it stands by", () => !collector.leads());
+      await leader.renewed();
+      expect(told()).toEqual(Array(troubles).fill(expect.stringContaining("another list of feeds")));
+    }
   });
 
   it("of two groups take a feed of both from one another, and work on at all others", async () => {

@@ -1,3 +1,4 @@
+import { jetstreamManager } from "@nats-io/jetstream";
 import { Kvm } from "@nats-io/kv";
 import type { NatsConnection } from "@nats-io/transport-node";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -14,6 +15,7 @@ import { feedsSubject } from "../../../src/adapters/nats/subjects.js";
 import { createClient, type FeedStatus, type Series, type SniperQuery } from "../../../src/index.js";
 import { createPairService, simulatedMarket } from "../../../src/service/index.js";
 import { seriesOf, WATCH } from "./busy-service.js";
+import { handLeader } from "./hand-leader.js";
 import { runningCollector, serverOfBlock } from "./running.js";
 import { hasServer, until } from "./servers.js";
 
@@ -145,6 +147,32 @@ describe.skipIf(!hasServer)("feeds on demand", () => {
       collector.told.some((one) => "error" in one && String(one.error).includes("pairAddress")),
     );
     expect(works(collector, market.pairs[1]!)).toBe(true);
+  });
+
+  it("outlive the loss of the bucket with the one that leads, where another one stands by", async () => {
+    const first = start();
+    await until("the first leads", () => first.leads());
+    const second = start();
+    await until("the second stands by", () => second.told.length > 0);
+    await asked();
+    // So long that the second has looked again.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+    await (await jetstreamManager(connection)).streams.delete(`KV_${name}-leases`);
+    running[0]!.unsubscribe();
+    await until("the second works on it", () => works(second, market.pairs[1]!));
+  });
+
+  it("outlive it where the one that leads does not know them, and one that stands by does", async () => {
+    const collector = start();
+    await until("it leads", () => collector.leads());
+    await asked();
+    const leader = await handLeader(connection, name, running);
+    await leader.next(leader.list);
+    await until("it stands by", () => !collector.leads());
+    await leader.bucket.purge("default.feeds");
+    const kept = async () => (await leader.bucket.get("default.feeds"))?.string() ?? "";
+    await until("it is written again", async () => (await kept()).includes(market.pairs[1]!));
+    expect(collector.leads()).toBe(false);
   });
 
   it("are refused with the reason", async () => {
