@@ -49,14 +49,12 @@ export interface Between {
  * A status never goes back. A source that begins anew may differ in any candle: one that was final then is `updated`, too.
  */
 export class ReaderFold {
-  readonly #series: Series;
+  readonly series: Series;
   readonly #now: () => number;
   /** The most candles that it holds. */
   keep: number;
   /** Ascending. */
   readonly #rows: Row[] = [];
-  /** How long after its end a candle is due as closed, in ms; `Infinity` where that is not known. */
-  closesAfter = Infinity;
   /** The newest candle that was forgotten: of it, and of what is older, nothing is told. */
   after = -Infinity;
   /** How many changes there were. */
@@ -67,7 +65,7 @@ export class ReaderFold {
 
   /** `keep`: older candles are forgotten. `now`: the clock by which events are late. */
   constructor(series: Series, keep: number, now: () => number) {
-    this.#series = series;
+    this.series = series;
     this.keep = keep;
     this.#now = now;
   }
@@ -81,9 +79,9 @@ export class ReaderFold {
     return row?.candle.timestamp === timestamp ? row : undefined;
   }
 
-  /** The candles from an instant on, ascending. */
-  rows(from = -Infinity): readonly FoldRow[] {
-    return this.#rows.slice(this.#indexOf(from));
+  /** The candles that begin in `[from, until)`, ascending. */
+  rows(from = -Infinity, until = Infinity): readonly FoldRow[] {
+    return this.#rows.slice(this.#indexOf(from), this.#indexOf(until));
   }
 
   /** Notes that a source begins anew; gives the epoch of its words. What it does not tell again, `settle` removes. */
@@ -107,21 +105,18 @@ export class ReaderFold {
     const { timestamp } = seen.candle;
     if (timestamp <= this.after) return undefined;
     const known = this.get(timestamp);
-    const before = known === undefined ? this.gone(timestamp) : known.before;
+    const before = known ? known.before : this.gone(timestamp);
     if (isOlder(stamp, (known ?? before)?.stamp)) return undefined;
     const status = laterOf(known?.status, seen.status);
-    if (known !== undefined && status === known.status && isSame(known.candle, seen.candle)) {
+    if (status === known?.status && isSame(known.candle, seen.candle)) {
       known.stamp = stamp;
       return undefined;
     }
-    const revision = Math.max(seen.revision, known === undefined ? 0 : known.revision + 1);
-    // Who has missed its close takes a final candle for that.
-    const isClose = status === "final" && (known?.status ?? "open") === "open";
-    const due = isClose ? Math.min(seen.due, this.#endOf(timestamp) + this.closesAfter) : seen.due;
+    const revision = Math.max(seen.revision, (known?.revision ?? -1) + 1);
     this.came(timestamp);
     this.version += 1;
-    const row = { ...seen, status, stamp, revision, due, isRemoved: false, version: this.version, before };
-    this.#rows.splice(this.#indexOf(timestamp), known === undefined ? 0 : 1, row);
+    const row = { ...seen, status, stamp, revision, isRemoved: false, version: this.version, before };
+    this.#rows.splice(this.#indexOf(timestamp), known ? 1 : 0, row);
     this.#forget();
     return this.#told(known?.candle ?? "new", row);
   }
@@ -144,9 +139,8 @@ export class ReaderFold {
   }
 
   /** The candles that the source has not told since it began anew, ascending. */
-  unseen({ from = -Infinity, until = Infinity }: Between): readonly FoldRow[] {
-    const rows = this.#rows.slice(this.#indexOf(from), this.#indexOf(until));
-    return rows.filter(({ stamp: [epoch] }) => epoch < this.#epoch);
+  unseen({ from, until }: Between): readonly FoldRow[] {
+    return this.rows(from, until).filter(({ stamp: [epoch] }) => epoch < this.#epoch);
   }
 
   /** Removes these. `live`: whether the end of a candle may be in time. */
@@ -188,14 +182,10 @@ export class ReaderFold {
 
   #told(change: "new" | "removed" | Candle, row: FoldRow): CandleEvent {
     const { candle, status, revision, due, live, observedAt } = row;
-    const series = this.#series;
+    const series = this.series;
     const lateBy = lateness(this.#now(), due);
-    const isLive = live && isInTime(lateBy, this.#endOf(candle.timestamp) - candle.timestamp);
+    const isLive = live && isInTime(lateBy, endOf(candle.timestamp, series.timeframe) - candle.timestamp);
     return frozenEvent(change, candle, status, revision, isLive, lateBy, observedAt, series);
-  }
-
-  #endOf(timestamp: number): number {
-    return endOf(timestamp, this.#series.timeframe);
   }
 
   /** The index at which a timestamp is or belongs. It tries the end first, because nearly all of them are there. */
@@ -212,6 +202,19 @@ export class ReaderFold {
   }
 }
 
-function isOlder([epoch, at]: Stamp, known: Stamp | undefined): boolean {
-  return known !== undefined && (epoch < known[0] || (epoch === known[0] && at < known[1]));
+/**
+ * When a candle was due that a source tells: as closed, `settle` ms after its end, where it has become final and the fold has not
+ * seen it close.
+ */
+export function dueIn(
+  fold: ReaderFold,
+  { candle, status, due }: Pick<Seen, "candle" | "status" | "due">,
+  settle = Infinity,
+): number {
+  const isClose = status === "final" && (fold.get(candle.timestamp)?.status ?? "open") === "open";
+  return isClose ? Math.min(due, endOf(candle.timestamp, fold.series.timeframe) + settle) : due;
+}
+
+function isOlder([epoch, at]: Stamp, [of, place]: Stamp = [-Infinity, 0]): boolean {
+  return epoch < of || (epoch === of && at < place);
 }

@@ -1,6 +1,6 @@
 import type { CandleEvent } from "../../candles/event.js";
 import { checkWatch, type WatchOptions } from "../../candles/options.js";
-import { ReaderFold, type Seen, type Stamp } from "../../candles/reader-fold.js";
+import { dueIn, ReaderFold, type Seen, type Stamp } from "../../candles/reader-fold.js";
 import type { Series } from "../../contract/model.js";
 import { HeardClock } from "../wire/heard-clock.js";
 import type { FeedSignal } from "./feed-reader.js";
@@ -111,7 +111,7 @@ export class CandleTable {
     const { timestamp } = record.candle;
     if (isHeard) this.#clock.hear(record.observedAt, this.#now());
     if (timestamp < this.#start || this.#isOutdated(record)) return [];
-    const seen = seenOf(record);
+    const seen = this.#seen(record);
     const event = record.removed ? this.#fold.remove(timestamp, seen) : this.#fold.take(seen);
     return event === undefined ? [] : [event];
   }
@@ -124,8 +124,7 @@ export class CandleTable {
   }
 
   /** Counts in the collector's weeks: a reader who wants others is refused. */
-  #adopt({ rules: { weekStart, settle = Infinity } }: StatusRecord): void {
-    this.#fold.closesAfter = settle;
+  #adopt({ rules: { weekStart } }: StatusRecord): void {
     if (weekStart === undefined || weekStart === this.#watch.weekStart) return;
     this.#watch = checkWatch({ ...this.#asked, weekStart });
     // Who began before anybody told of the series has begun with an instant of its own weeks.
@@ -182,7 +181,7 @@ export class CandleTable {
     const newest = shown.findLast(({ status }) => status !== "open");
     const events = shown.flatMap((row) => {
       const isHistory = this.#since !== undefined || (row.status !== "open" && row !== newest);
-      const seen = seenOf(row);
+      const seen = this.#seen(row);
       return this.#fold.take({ ...seen, live: seen.live && !isHistory }) ?? [];
     });
     this.#settle();
@@ -196,9 +195,11 @@ export class CandleTable {
     const past = since === undefined ? [] : this.#past(rows).slice(-since.candles);
     return past[0]?.candle.timestamp ?? this.#running;
   }
-}
 
-function seenOf({ candle, status, revision, due, late, observedAt, epoch, number }: CandleRecord): Seen {
-  const stamp: Stamp = [epoch, number];
-  return { candle, status, revision, due, live: late !== true, observedAt, received: observedAt, stamp };
+  #seen(record: CandleRecord): Seen {
+    const { candle, status, revision, late, observedAt, epoch, number } = record;
+    const due = dueIn(this.#fold, record, this.#status?.rules.settle);
+    const stamp: Stamp = [epoch, number];
+    return { candle, status, revision, due, live: late !== true, observedAt, received: observedAt, stamp };
+  }
 }

@@ -63,7 +63,6 @@ export class CandleFeed extends Feed {
     this.#rules = { ...rules, fillGaps, most: options.most };
     // The clock stands still: how late events are is worked out by each viewer, with a clock of its own.
     this.#fold = new CandleFold(series, KEPT.least, () => 0);
-    this.#fold.closesAfter = rules.settle;
   }
 
   get version(): number {

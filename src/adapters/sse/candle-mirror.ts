@@ -1,5 +1,5 @@
 import type { CandleEvent } from "../../candles/event.js";
-import { ReaderFold, type Seen } from "../../candles/reader-fold.js";
+import { dueIn, ReaderFold, type Seen } from "../../candles/reader-fold.js";
 import type { Series } from "../../contract/model.js";
 import { HeardClock } from "../wire/heard-clock.js";
 import type { Part } from "./mirror.js";
@@ -13,6 +13,8 @@ export class CandleMirror implements Part<CandleEvent> {
   readonly fold: ReaderFold;
   /** All candles from here on are known. */
   from = -Infinity;
+  /** How long after its end a candle of the channel is due as closed, in ms. */
+  #settle: number | undefined;
   /** The part of a snapshot that has come so far. */
   #snapshot: (DataOf<"snapshot"> & { readonly rows: DataOf<"candle">[] }) | undefined;
   /** Whether a whole state was told. */
@@ -78,7 +80,7 @@ export class CandleMirror implements Part<CandleEvent> {
 
   #seen(row: DataOf<"candle">): Seen {
     const isNews = this.#isTold || row.received > this.#connectedAt;
-    return { ...row, live: row.live && isNews };
+    return { ...row, due: dueIn(this.fold, row, this.#settle), live: row.live && isNews };
   }
 
   /**
@@ -91,7 +93,7 @@ export class CandleMirror implements Part<CandleEvent> {
     const { from, keep, observedAt, settle, rows } = snapshot;
     this.#snapshot = undefined;
     const { fold } = this;
-    fold.closesAfter = settle ?? Infinity;
+    this.#settle = settle;
     // All candles of the channel have to find room beside those that are known already.
     fold.resize(keep);
     fold.resize(ROOM * keep);

@@ -58,7 +58,6 @@ export class LongerMirror implements Part<CandleEvent> {
       this.#isReady = false;
       const { settle = this.#rules.settle, revisionWindow = this.#rules.revisionWindow } = message.data;
       this.#rules = { ...this.#rules, settle, revisionWindow };
-      this.#told.closesAfter = settle;
     }
     if (message.name === "ready") this.#isReady = true;
     if (message.name === "status" && message.data.coveredUntil !== undefined) {
@@ -120,8 +119,9 @@ export class LongerMirror implements Part<CandleEvent> {
       const isOpen = end > closedUntil || inside.some((part) => part.status === "open");
       const status = end <= finalUntil ? "final" : isOpen ? "open" : "closed";
       if (status !== "final") this.#changedFrom = Math.min(this.#changedFrom, start);
+      const hasClosed = (told.get(start)?.status ?? "open") !== "open";
       // With the last of its parts.
-      const due = dueAt(rules, rules.intervals.start(end - 1), status, false);
+      const due = dueAt(rules, rules.intervals.start(end - 1), status, !hasClosed);
       const live = !isHistory && due > this.#historyUntil;
       const candle = longerCandle(start, undefined, inside);
       return { candle, status, revision: 0, due, live, observedAt, received: observedAt };

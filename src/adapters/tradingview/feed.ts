@@ -7,8 +7,8 @@ import {
   map,
   mergeMap,
   type Observable,
+  type ObservableInput,
   observeOn,
-  of,
   ReplaySubject,
   type SchedulerLike,
   Subscription,
@@ -109,12 +109,12 @@ export class Feed {
   /** The newest closed candle, in another macrotask; where the history fails, the stream's newest, which waits as bars do. */
   newest(): Observable<Candle | undefined> {
     const { source, scheduler } = this.#context;
-    return defer(async () => source.history({ ...this.#series, count: 1 })).pipe(
+    return defer(() => source.history({ ...this.#series, count: 1 })).pipe(
       observeOn(scheduler),
       catchError((error) => {
         // No wait helps a question that the source does not take. Of all else the stream knows.
         if (error instanceof InvalidInputError) throw error;
-        return this.#whenReady(() => of(this.#rows()));
+        return this.#whenReady(() => [this.#rows()]);
       }),
       map((candles) => candles.at(-1)),
     );
@@ -179,7 +179,8 @@ export class Feed {
       // What it does not reach any more is not known: candles may be missing in between.
       const from = this.#from <= newest ? this.#from : -Infinity;
       for (const gone of this.#fold.settle({ from }, 0)) this.#note(gone);
-      if (this.#given !== undefined && this.#given.last < this.#from) this.#stale();
+      const given = this.#given;
+      if (given !== undefined && given.last < this.#from) this.#given = { ...given, isStale: true };
       this.#isReady = true;
       this.#ready.next();
       this.#tellSoon();
@@ -207,7 +208,7 @@ export class Feed {
   }
 
   /** What is read of the stream, once that has told its history. It runs at least until then. */
-  #whenReady<T>(read: () => Observable<T>): Observable<T> {
+  #whenReady<T>(read: () => ObservableInput<T>): Observable<T> {
     return defer(() => {
       this.#reading += 1;
       this.#open();
@@ -238,7 +239,7 @@ export class Feed {
           const older = past.filter(({ timestamp }) => timestamp < floorNow);
           const candles = within([...older, ...rows.filter(isBefore)], period);
           this.#give(period, candles);
-          return of(candles);
+          return [candles];
         }),
       );
     });
@@ -294,13 +295,9 @@ export class Feed {
     const given = this.#given;
     if (event === undefined || given === undefined || event.candle.timestamp > given.last) return;
     const isLast = event.candle.timestamp === given.last;
-    if (isLast && event.type !== "removed") return;
-    if (isLast) this.#given = { ...given, candle: undefined };
-    if (event.type !== "updated" || !isSame(event.previous, event.candle)) this.#stale();
-  }
-
-  #stale(): void {
-    this.#given = this.#given && { ...this.#given, isStale: true };
+    const isKept = event.type === "updated" && isSame(event.previous, event.candle);
+    if (isLast ? event.type !== "removed" : isKept) return;
+    this.#given = { ...given, candle: isLast ? undefined : given.candle, isStale: true };
   }
 
   /** Tells the library what has changed since it was last told. */
@@ -318,7 +315,7 @@ export class Feed {
       const isThere = () => this.#listeners.get(guid) === listener;
       const told = from(ticks).pipe(takeWhile(isThere));
       told.subscribe((candle) => listener.onTick(candle));
-      if (isStale && isThere()) of(listener).subscribe((one) => one.onReset());
+      if (isStale && isThere()) from([listener]).subscribe((one) => one.onReset());
     }
   }
 }
