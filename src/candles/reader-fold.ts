@@ -23,11 +23,12 @@ export interface Seen {
   readonly received: number;
   /** Default: after all that has come before. */
   readonly stamp?: Stamp;
+  /** Whether it is gone; `candle` as it was last. */
+  readonly isRemoved?: boolean | undefined;
 }
 
 /** What a fold holds of a candle, or held of one that is gone. */
 export interface FoldRow extends Required<Seen> {
-  readonly isRemoved: boolean;
   /** The version of the fold with which this came. */
   readonly version: number;
   /** The end of its last life, where it had one. */
@@ -96,13 +97,14 @@ export class ReaderFold {
    */
   apply(event: CandleEvent, received: number, epoch = this.#epoch): CandleEvent | undefined {
     const { type, candle, status, revision, live, observedAt } = event;
-    const stamp = this.#next(epoch);
-    const seen = { candle, status, revision, due: dueOf(event, received), live, observedAt, received, stamp };
-    return type === "removed" ? this.remove(candle.timestamp, seen) : this.take(seen);
+    const seen = { candle, status, revision, due: dueOf(event, received), live, observedAt, received };
+    return this.take({ ...seen, stamp: this.#next(epoch), isRemoved: type === "removed" });
   }
 
-  take({ stamp = this.#next(), ...seen }: Seen): CandleEvent | undefined {
+  take(told: Seen): CandleEvent | undefined {
+    const { stamp = this.#next(), ...seen } = told;
     const { timestamp } = seen.candle;
+    if (told.isRemoved) return this.remove(timestamp, told);
     if (timestamp <= this.after) return undefined;
     const known = this.get(timestamp);
     const before = known ? known.before : this.gone(timestamp);
@@ -203,16 +205,20 @@ export class ReaderFold {
 }
 
 /**
- * When a candle was due that a source tells: as closed, `settle` ms after its end, where it has become final and the fold has not
- * seen it close.
+ * What is told at once, as it is for one who holds `fold`. A candle that this one has not seen close was due as closed, `settle` ms
+ * after its end, also where it has become final since. Of the candles that close at once only the newest may be live.
  */
-export function dueIn(
-  fold: ReaderFold,
-  { candle, status, due }: Pick<Seen, "candle" | "status" | "due">,
-  settle = Infinity,
-): number {
-  const isClose = status === "final" && (fold.get(candle.timestamp)?.status ?? "open") === "open";
-  return isClose ? Math.min(due, endOf(candle.timestamp, fold.series.timeframe) + settle) : due;
+export function atOnce(fold: ReaderFold, told: readonly Seen[], settle = Infinity): readonly Seen[] {
+  const isClose = ({ candle, status, isRemoved }: Seen) =>
+    !isRemoved && status !== "open" && (fold.get(candle.timestamp)?.status ?? "open") === "open";
+  let newest = -Infinity;
+  for (const seen of told) if (isClose(seen)) newest = Math.max(newest, seen.candle.timestamp);
+  return told.map((seen) => {
+    if (!isClose(seen)) return seen;
+    const { timestamp } = seen.candle;
+    const due = Math.min(seen.due, endOf(timestamp, fold.series.timeframe) + settle);
+    return { ...seen, due, live: seen.live && timestamp === newest };
+  });
 }
 
 function isOlder([epoch, at]: Stamp, [of, place]: Stamp = [-Infinity, 0]): boolean {

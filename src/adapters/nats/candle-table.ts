@@ -1,6 +1,6 @@
 import type { CandleEvent } from "../../candles/event.js";
 import { checkWatch, type WatchOptions } from "../../candles/options.js";
-import { dueIn, ReaderFold, type Seen, type Stamp } from "../../candles/reader-fold.js";
+import { atOnce, ReaderFold, type Seen, type Stamp } from "../../candles/reader-fold.js";
 import type { Series } from "../../contract/model.js";
 import { HeardClock } from "../wire/heard-clock.js";
 import type { FeedSignal } from "./feed-reader.js";
@@ -18,6 +18,8 @@ export class CandleTable {
   readonly #fold: ReaderFold;
   /** What was read and heard so far, until all that is stored has come. */
   #read: Map<number, CandleRecord> | undefined = new Map();
+  /** What was read since then, of which the last has not come. */
+  readonly #missed: CandleRecord[] = [];
   #status: StatusRecord | undefined;
   /** The service's clock, learned from what is heard. Until then it is estimated from the server's clock. */
   readonly #clock = new HeardClock();
@@ -102,18 +104,30 @@ export class CandleTable {
   }
 
   #takeLive(signal: FeedSignal<CandleRecord>): readonly CandleEvent[] {
-    if (signal.type === "message") return this.#takeCandle(signal.record, signal.time === undefined);
+    if (signal.type === "message") {
+      const { record, time } = signal;
+      this.#missed.push(record);
+      // What is read is told at once, with what follows on it.
+      if (time !== undefined) return [];
+      this.#clock.hear(record.observedAt, this.#now());
+    }
+    const events = this.#tell(this.#missed.splice(0));
     if (signal.type === "status") this.#takeStatus(signal.record);
-    return signal.type === "read" || (signal.type === "status" && signal.isWhole) ? this.#settle() : [];
+    const isWhole = signal.type === "read" || (signal.type === "status" && signal.isWhole);
+    return isWhole ? events.concat(this.#settle()) : events;
   }
 
-  #takeCandle(record: CandleRecord, isHeard: boolean): readonly CandleEvent[] {
-    const { timestamp } = record.candle;
-    if (isHeard) this.#clock.hear(record.observedAt, this.#now());
-    if (timestamp < this.#start || this.#isOutdated(record)) return [];
-    const seen = this.#seen(record);
-    const event = record.removed ? this.#fold.remove(timestamp, seen) : this.#fold.take(seen);
-    return event === undefined ? [] : [event];
+  /** The events of what is told at once. */
+  #tell(records: readonly CandleRecord[], isHistory = false): CandleEvent[] {
+    const told = records
+      .filter((record) => record.candle.timestamp >= this.#start && !this.#isOutdated(record))
+      .map(({ epoch, number, removed, late, ...record }): Seen => {
+        const live = !isHistory && late !== true;
+        return { ...record, live, received: record.observedAt, stamp: [epoch, number], isRemoved: removed };
+      });
+    return atOnce(this.#fold, told, this.#status?.rules.settle).flatMap(
+      (seen) => this.#fold.take(seen) ?? [],
+    );
   }
 
   /** Whether a later run has told all anew where a candle is, and not this one. */
@@ -177,13 +191,7 @@ export class CandleTable {
     const rows = this.#rowsOf(read);
     this.#read = undefined;
     this.#start = this.#startOf(rows);
-    const shown = rows.filter(({ candle }) => candle.timestamp >= this.#start);
-    const newest = shown.findLast(({ status }) => status !== "open");
-    const events = shown.flatMap((row) => {
-      const isHistory = this.#since !== undefined || (row.status !== "open" && row !== newest);
-      const seen = this.#seen(row);
-      return this.#fold.take({ ...seen, live: seen.live && !isHistory }) ?? [];
-    });
+    const events = this.#tell(rows, this.#since !== undefined);
     this.#settle();
     return events;
   }
@@ -194,12 +202,5 @@ export class CandleTable {
     if (typeof since === "number") return since;
     const past = since === undefined ? [] : this.#past(rows).slice(-since.candles);
     return past[0]?.candle.timestamp ?? this.#running;
-  }
-
-  #seen(record: CandleRecord): Seen {
-    const { candle, status, revision, late, observedAt, epoch, number } = record;
-    const due = dueIn(this.#fold, record, this.#status?.rules.settle);
-    const stamp: Stamp = [epoch, number];
-    return { candle, status, revision, due, live: late !== true, observedAt, received: observedAt, stamp };
   }
 }

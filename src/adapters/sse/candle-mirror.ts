@@ -1,5 +1,5 @@
 import type { CandleEvent } from "../../candles/event.js";
-import { dueIn, ReaderFold, type Seen } from "../../candles/reader-fold.js";
+import { atOnce, ReaderFold, type Seen } from "../../candles/reader-fold.js";
 import type { Series } from "../../contract/model.js";
 import { HeardClock } from "../wire/heard-clock.js";
 import type { Part } from "./mirror.js";
@@ -15,8 +15,9 @@ export class CandleMirror implements Part<CandleEvent> {
   from = -Infinity;
   /** How long after its end a candle of the channel is due as closed, in ms. */
   #settle: number | undefined;
-  /** The part of a snapshot that has come so far. */
-  #snapshot: (DataOf<"snapshot"> & { readonly rows: DataOf<"candle">[] }) | undefined;
+  /** What has come so far of what is told at once. */
+  #snapshot: DataOf<"snapshot"> | undefined;
+  #rows: DataOf<"candle">[] = [];
   /** Whether a whole state was told. */
   #isTold = false;
   /** The channel's clock when this connection began; `-Infinity`: it had not begun itself. */
@@ -37,71 +38,57 @@ export class CandleMirror implements Part<CandleEvent> {
 
   connect(): void {
     this.#snapshot = undefined;
+    this.#rows = [];
     this.#clock = new HeardClock();
   }
 
-  take(message: ChannelMessage, now: number): readonly CandleEvent[] {
+  take(message: ChannelMessage, now: number, isEnd: boolean): readonly CandleEvent[] {
     this.#now = now;
-    switch (message.name) {
-      case "hello":
-        this.#connectedAt = message.data.now ?? -Infinity;
-        this.#hear(message.data.now);
-        return [];
-      case "snapshot":
-        this.#hear(message.data.now);
-        this.#snapshot = { ...message.data, rows: [] };
-        return [];
-      case "candle": {
-        const { data } = message;
-        if (this.#snapshot === undefined) {
-          this.#hear(data.received);
-          return this.#apply(data);
-        }
-        // When the channel got these tells nothing of how long they were on their way.
-        this.#snapshot.rows.push(data);
-        return [];
-      }
-      case "ready":
-        return this.#adopt();
-      default:
-        return [];
+    if (message.name === "hello") {
+      this.#connectedAt = message.data.now ?? -Infinity;
+      this.#hear(message.data.now);
+    } else if (message.name === "snapshot") {
+      this.#hear(message.data.now);
+      this.#snapshot = message.data;
+    } else if (message.name === "candle") {
+      // When the channel got those of a snapshot tells nothing of how long they were on their way.
+      if (this.#snapshot === undefined) this.#hear(message.data.received);
+      this.#rows.push(message.data);
     }
+    return isEnd ? this.#tell() : [];
   }
 
   #hear(service: number | null): void {
     if (service !== null) this.#clock.hear(service, this.#now);
   }
 
-  #apply(row: DataOf<"candle">): readonly CandleEvent[] {
-    const seen = this.#seen(row);
-    const event = row.isRemoved ? this.fold.remove(row.candle.timestamp, seen) : this.fold.take(seen);
-    return event === undefined ? [] : [event];
-  }
-
-  #seen(row: DataOf<"candle">): Seen {
-    const isNews = this.#isTold || row.received > this.#connectedAt;
-    return { ...row, due: dueIn(this.fold, row, this.#settle), live: row.live && isNews };
+  /** The events of what has come at once. */
+  #tell(): readonly CandleEvent[] {
+    const { fold } = this;
+    const snapshot = this.#snapshot;
+    this.#settle = snapshot?.settle ?? this.#settle;
+    const isNews = ({ received }: DataOf<"candle">) => this.#isTold || received > this.#connectedAt;
+    const rows = this.#rows.map((row) => ({ ...row, live: row.live && isNews(row) }));
+    const told = atOnce(fold, rows, this.#settle);
+    this.#rows = [];
+    this.#snapshot = undefined;
+    if (snapshot !== undefined) return this.#adopt(snapshot, told);
+    return told.flatMap((row) => fold.take(row) ?? []);
   }
 
   /**
    * The events that lead to the state of a channel, which may be another one than before. Candles from before its beginning
    * stay if the two meet, so that there is never a hole.
    */
-  #adopt(): readonly CandleEvent[] {
-    const snapshot = this.#snapshot;
-    if (snapshot === undefined) return [];
-    const { from, keep, observedAt, settle, rows } = snapshot;
-    this.#snapshot = undefined;
+  #adopt({ from, keep, observedAt }: DataOf<"snapshot">, candles: readonly Seen[]): readonly CandleEvent[] {
     const { fold } = this;
-    this.#settle = settle;
     // All candles of the channel have to find room beside those that are known already.
     fold.resize(keep);
     fold.resize(ROOM * keep);
     const isMeeting = (fold.newest?.candle.timestamp ?? -Infinity) >= from - 1;
     if (!isMeeting) this.from = from;
-    const seen = rows.map((row) => this.#seen(row));
     this.#isTold = true;
-    return adopted(fold, isMeeting ? from : -Infinity, seen, observedAt);
+    return adopted(fold, isMeeting ? from : -Infinity, candles, observedAt);
   }
 }
 
@@ -120,14 +107,5 @@ export function adopted(
     from = timestamp;
   }
   events.push(...fold.settle({ from }, observedAt));
-  return newestCloseAlone(events.filter((event) => event !== undefined));
-}
-
-/** If several closes are told at once, only the newest is live. */
-function newestCloseAlone(events: readonly CandleEvent[]): CandleEvent[] {
-  const isClose = ({ type, status }: CandleEvent) => type !== "removed" && status !== "open";
-  const newest = events.findLast(isClose);
-  return events.map((event) =>
-    event.live && isClose(event) && event !== newest ? Object.freeze({ ...event, live: false }) : event,
-  );
+  return events.filter((event) => event !== undefined);
 }

@@ -2,8 +2,8 @@ import type { CandleEvent } from "../../candles/event.js";
 import { dueAt } from "../../candles/lateness.js";
 import { byFrame, longerCandle, longerCandles } from "../../candles/longer-candle.js";
 import { type CandleWatch, MOST_CANDLES } from "../../candles/options.js";
-import { ReaderFold, type Seen } from "../../candles/reader-fold.js";
-import type { CandleRules } from "../../candles/rules.js";
+import { atOnce, ReaderFold, type Seen } from "../../candles/reader-fold.js";
+import { type CandleRules, windowStart } from "../../candles/rules.js";
 import type { FeedStatus } from "../../feed-status.js";
 import { startFrom } from "../../timeframe.js";
 import { makeStatus } from "../wire/status.js";
@@ -39,7 +39,8 @@ export class LongerMirror implements Part<CandleEvent> {
 
   constructor(watch: CandleWatch) {
     this.#watch = watch;
-    this.#rules = watch.served.rules;
+    const { intervals, settle, revisionWindow } = watch.served.rules;
+    this.#rules = { intervals, settle, revisionWindow };
     this.#parts = new CandleMirror(watch.served.series);
     this.#told = new ReaderFold(watch.series, MOST_CANDLES, () => this.#parts.now);
   }
@@ -49,8 +50,8 @@ export class LongerMirror implements Part<CandleEvent> {
     this.#parts.connect();
   }
 
-  take(message: ChannelMessage, now: number): readonly CandleEvent[] {
-    for (const { candle, observedAt } of this.#parts.take(message, now)) {
+  take(message: ChannelMessage, now: number, isEnd: boolean): readonly CandleEvent[] {
+    for (const { candle, observedAt } of this.#parts.take(message, now, isEnd)) {
       this.#changedFrom = Math.min(this.#changedFrom, this.#watch.rules.intervals.start(candle.timestamp));
       this.#hear(observedAt);
     }
@@ -64,7 +65,8 @@ export class LongerMirror implements Part<CandleEvent> {
       this.#coveredUntil = message.data.coveredUntil;
       this.#hear(this.#coveredUntil);
     }
-    return this.#isReady && this.#coveredUntil !== undefined ? this.#tell(this.#coveredUntil) : [];
+    const isWhole = this.#isReady && (isEnd || message.name === "status");
+    return isWhole && this.#coveredUntil !== undefined ? this.#tell(this.#coveredUntil) : [];
   }
 
   /** Covered are whole longer candles only, and none from before the first one. */
@@ -106,6 +108,7 @@ export class LongerMirror implements Part<CandleEvent> {
     const parts = fold.rows(Math.max(from, whole, this.#start));
     let closedUntil = coveredUntil;
     let finalUntil = -Infinity;
+    const silentUntil = windowStart(rules, coveredUntil + rules.settle);
     for (const { candle, status } of parts) {
       if (status === "open") continue;
       const end = rules.intervals.end(candle.timestamp);
@@ -117,15 +120,17 @@ export class LongerMirror implements Part<CandleEvent> {
     const candles = Array.from(byFrame(intervals, parts), ([start, inside]): Seen => {
       const end = intervals.end(start);
       const isOpen = end > closedUntil || inside.some((part) => part.status === "open");
-      const status = end <= finalUntil ? "final" : isOpen ? "open" : "closed";
+      // Its last parts may hold no swap.
+      const isSilent = end <= silentUntil && inside.every((part) => part.status === "final");
+      const isFinal = end <= finalUntil || isSilent;
+      const status = isFinal ? "final" : isOpen ? "open" : "closed";
       if (status !== "final") this.#changedFrom = Math.min(this.#changedFrom, start);
-      const hasClosed = (told.get(start)?.status ?? "open") !== "open";
       // With the last of its parts.
-      const due = dueAt(rules, rules.intervals.start(end - 1), status, !hasClosed);
+      const due = dueAt(rules, rules.intervals.start(end - 1), status, false);
       const live = !isHistory && due > this.#historyUntil;
       const candle = longerCandle(start, undefined, inside);
       return { candle, status, revision: 0, due, live, observedAt, received: observedAt };
     });
-    return adopted(told, from, candles, observedAt);
+    return adopted(told, from, atOnce(told, candles, rules.settle), observedAt);
   }
 }

@@ -15,8 +15,8 @@ export interface ParsedMessage {
 export interface Part<E> {
   /** Notes that a connection begins. */
   connect(): void;
-  /** `now`: the receiver's own clock. */
-  take(message: ChannelMessage, now: number): readonly E[];
+  /** `now`: the receiver's own clock. `isEnd`: whether it is the last of what is told at once. */
+  take(message: ChannelMessage, now: number, isEnd: boolean): readonly E[];
   /** What a status of the channel is to the subscriber; absent: the same. */
   shown?(status: FeedStatus): FeedStatus;
 }
@@ -92,7 +92,7 @@ export class Mirror<E> {
         const message = readMessage(event, data);
         if (message.name === "complete") return { events, isOver: true };
         if (message.name === "error") return { events, isOver: true, error: fromWireError(message.data) };
-        for (const change of this.#takeOne(message, now)) events.push(change);
+        for (const change of this.#takeOne(message, now, id !== undefined)) events.push(change);
         if (id !== undefined) this.#lastEventId = checkId(id);
       }
       return { events, isOver: false };
@@ -102,14 +102,14 @@ export class Mirror<E> {
     }
   }
 
-  #takeOne(message: ChannelMessage, now: number): readonly (E | FeedStatus)[] {
+  #takeOne(message: ChannelMessage, now: number, isEnd: boolean): readonly (E | FeedStatus)[] {
     const { name } = message;
     if (name === "hello") {
       if (this.#hello !== undefined) throw new ContractError(["hello"], "a second hello came");
       this.#hello = message.data;
     }
     if (this.#hello === undefined) throw new ContractError([], `a message "${name}" came before hello`);
-    const events = this.#part.take(message, now);
+    const events = this.#part.take(message, now, isEnd);
     switch (name) {
       case "waiting": {
         const waiting = fromWireStatus(message.data);

@@ -10,7 +10,7 @@ import { startFrom } from "../../../src/timeframe.js";
 import { SERIES } from "../../candles/minute-candles.js";
 import { CheckedFold } from "./checked-fold.js";
 import { isCandleEvent } from "./gateway.js";
-import { candle, hello, message, ready, snapshot } from "./mirror-messages.js";
+import { atOnce, candle, hello, message, ready, snapshot } from "./mirror-messages.js";
 
 const MINUTE = 60_000;
 const MOST = 24;
@@ -92,7 +92,8 @@ describe("longer candles of a gateway", () => {
                 if (typeof change === "number") take(covered(change));
                 else {
                   const { minute, ...rest } = change.row;
-                  take(candle(minute, { ...rest, ...(change.isRemoved === 0 ? { isRemoved: true } : {}) }));
+                  const more = change.isRemoved === 0 ? { isRemoved: true } : {};
+                  take(...atOnce(candle(minute, { ...rest, ...more })));
                 }
                 check();
               }

@@ -41,6 +41,10 @@ export const candle = (
   return message("candle", { ...fields, candle: minuteCandle(minute, price), ...rest });
 };
 
+/** The messages as what is told at once: the last one has an id. */
+export const atOnce = (...messages: ParsedMessage[]): ParsedMessage[] =>
+  messages.map((one, at) => (at === messages.length - 1 ? { id: "id", ...one } : one));
+
 /** The events that the messages of a connection lead to, in short. */
 export function connected(mirror: CandlesMirror, ...messages: ParsedMessage[]): string[] {
   mirror.connect();
@@ -48,9 +52,14 @@ export function connected(mirror: CandlesMirror, ...messages: ParsedMessage[]): 
 }
 
 export function taken(mirror: CandlesMirror, ...messages: ParsedMessage[]): string[] {
-  const { events, error } = mirror.take(messages, 0);
+  const { events, error } = mirror.take(atOnce(...messages), 0);
   expect(error).toBeUndefined();
   return events.map(inShort);
+}
+
+/** The same of messages after which more is to come. */
+export function begun(mirror: CandlesMirror, ...messages: ParsedMessage[]): string[] {
+  return mirror.take(messages, 0).events.map(inShort);
 }
 
 function inShort(event: ChannelEvent): string {

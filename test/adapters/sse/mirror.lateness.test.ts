@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { ParsedMessage } from "../../../src/adapters/sse/mirror.js";
 import type { CandleEvent } from "../../../src/candles/event.js";
 import { isCandleEvent } from "./gateway.js";
-import { candle, connected, hello, newMirror, ready, snapshot } from "./mirror-messages.js";
+import { atOnce, candle, connected, hello, newMirror, ready, snapshot } from "./mirror-messages.js";
 
 describe("what a receiver has missed", () => {
   const MINUTE = 60_000;
@@ -68,8 +68,8 @@ describe("what a receiver has missed", () => {
     const mirror = newMirror();
     mirror.connect();
     mirror.take([hello({ now: 6 * MINUTE }), snapshot(), ready()], 0);
-    const [prompt] = mirror.take([close(5)], 1_100).events;
-    const [slept] = mirror.take([close(6)], MINUTE + 1_100 + hourLater).events;
+    const [prompt] = mirror.take(atOnce(close(5)), 1_100).events;
+    const [slept] = mirror.take(atOnce(close(6)), MINUTE + 1_100 + hourLater).events;
     expect(prompt).toMatchObject({ live: true, lateBy: 100 });
     expect(slept).toMatchObject({ live: false });
     expect((slept as CandleEvent).lateBy).toBeGreaterThan(hourLater - 2_000);
@@ -89,7 +89,7 @@ describe("a receiver whose own clock is not the service's", () => {
     return closes.flatMap(({ minute, own = 0, held = 0 }) => {
       const due = (minute + 1) * MINUTE + 1_000;
       const close = candle(minute, { status: "closed", live: true, due, received: due });
-      return mirror.take([close], due + held + own).events.filter(isCandleEvent);
+      return mirror.take(atOnce(close), due + held + own).events.filter(isCandleEvent);
     });
   }
 
@@ -113,7 +113,7 @@ describe("a receiver whose own clock is not the service's", () => {
     };
     mirror.take([hello({ now }), snapshot(), close(49), ready()], now);
     // This one is held up for as long as the last one of the snapshot is old, which proves nothing.
-    const late = mirror.take([close(79)], 90 * MINUTE).events;
+    const late = mirror.take(atOnce(close(79)), 90 * MINUTE).events;
     expect(late).toMatchObject([{ live: false, lateBy: 10 * MINUTE - 1_000 }]);
   });
 });

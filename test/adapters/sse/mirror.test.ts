@@ -1,12 +1,23 @@
 import { NetworkError } from "pairstream";
 import { describe, expect, it } from "vitest";
-import { candle, connected, hello, message, newMirror, ready, snapshot, taken } from "./mirror-messages.js";
+import {
+  begun,
+  candle,
+  connected,
+  hello,
+  message,
+  newMirror,
+  ready,
+  snapshot,
+  taken,
+} from "./mirror-messages.js";
 
 describe("candles after a fresh start", () => {
   it("are told once their state is whole, and are live from then on", () => {
     const mirror = newMirror();
     const old = candle(1, { live: true, received: 5 });
-    expect(connected(mirror, hello({ now: 6 }), snapshot(), old, candle(2))).toEqual([]);
+    mirror.connect();
+    expect(begun(mirror, hello({ now: 6 }), snapshot(), old, candle(2))).toEqual([]);
     expect(taken(mirror, ready(), candle(3, { live: true }))).toEqual([
       "new 1 #0 open",
       "new 2 #0 open",
@@ -80,10 +91,14 @@ describe("a connection", () => {
     const mirror = newMirror();
     connected(mirror, hello(), snapshot(), ready("a-1"));
     expect(mirror.lastEventId).toBe("a-1");
-    taken(mirror, candle(1), candle(2));
+    expect(begun(mirror, candle(1), candle(2))).toEqual([]);
     expect(mirror.lastEventId).toBe("a-1");
     const rest = [candle(1), candle(2), candle(3, { live: true })];
-    expect(connected(mirror, hello(), ...rest, ready("a-4"))).toEqual(["new 3 #0 open live"]);
+    expect(connected(mirror, hello(), ...rest, ready("a-4"))).toEqual([
+      "new 1 #0 open",
+      "new 2 #0 open",
+      "new 3 #0 open live",
+    ]);
     expect(mirror.lastEventId).toBe("a-4");
   });
 
@@ -98,7 +113,8 @@ describe("a connection", () => {
   it("leaves nothing of a snapshot that was cut off", () => {
     const mirror = newMirror();
     connected(mirror, hello(), snapshot(), candle(1), ready("a-1"));
-    expect(connected(mirror, hello(), snapshot(), candle(2))).toEqual([]);
+    mirror.connect();
+    expect(begun(mirror, hello(), snapshot(), candle(2))).toEqual([]);
     expect(connected(mirror, hello(), ready("a-1"))).toEqual([]);
     expect(taken(mirror, candle(1, { price: 2, live: true }))).toEqual(["updated 1 #1 open live"]);
   });
