@@ -4,18 +4,18 @@ import { type FoldRow, ReaderFold } from "./reader-fold.js";
 export class CandleFold extends ReaderFold {
   /** The candles that are gone, in the order in which they went. */
   readonly #gone = new Map<number, FoldRow>();
-  /** Of what went with a later version, all is held. */
-  #goneSince = 0;
+  /** Of what has changed with a later version, all is held. */
+  #heldSince = 0;
   /** The last answer of `since`, as many who keep up ask for the same. */
   #changes: { readonly now: number; readonly since: number; readonly rows: readonly FoldRow[] } | undefined;
 
   /**
    * What has changed since a version, ascending: each candle once, and before it the end of its last life if that is as new.
-   * `undefined` for a version that is to come, or from before what is known of removals.
+   * `undefined` for a version that is to come, or from before what is known of all changes.
    */
   since(version: number, from = -Infinity): readonly FoldRow[] | undefined {
     const { version: now } = this;
-    if (version > now || version < this.#goneSince) return undefined;
+    if (version > now || version < this.#heldSince) return undefined;
     if (this.#changes?.now !== now || this.#changes.since !== version) {
       this.#changes = { now, since: version, rows: this.#changedSince(version) };
     }
@@ -31,6 +31,12 @@ export class CandleFold extends ReaderFold {
     return [...gone, ...there].sort((a, b) => a.candle.timestamp - b.candle.timestamp);
   }
 
+  protected override forget(): readonly FoldRow[] {
+    const forgotten = super.forget();
+    for (const { version } of forgotten) this.#heldSince = Math.max(this.#heldSince, version);
+    return forgotten;
+  }
+
   protected override gone(timestamp: number): FoldRow | undefined {
     return this.#gone.get(timestamp);
   }
@@ -44,7 +50,7 @@ export class CandleFold extends ReaderFold {
     for (const [timestamp, { version }] of this.#gone) {
       if (this.#gone.size <= this.keep) return;
       this.#gone.delete(timestamp);
-      this.#goneSince = version;
+      this.#heldSince = Math.max(this.#heldSince, version);
     }
   }
 }

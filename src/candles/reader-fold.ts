@@ -119,7 +119,7 @@ export class ReaderFold {
     this.version += 1;
     const row = { ...seen, status, stamp, revision, isRemoved: false, version: this.version, before };
     this.#rows.splice(this.#indexOf(timestamp), known ? 1 : 0, row);
-    this.#forget();
+    this.forget();
     return this.#told(known?.candle ?? "new", row);
   }
 
@@ -154,13 +154,20 @@ export class ReaderFold {
   /** Changes how many candles are kept. */
   resize(keep: number): void {
     this.keep = keep;
-    this.#forget();
+    this.forget();
   }
 
   /** The same for one whose source begins anew further back: it takes again what it has forgotten. */
   widen(keep: number): void {
     this.after = -Infinity;
     this.resize(keep);
+  }
+
+  /** Forgets the oldest candles that are too many. */
+  protected forget(): readonly FoldRow[] {
+    const forgotten = this.#rows.splice(0, Math.max(0, this.#rows.length - this.keep));
+    this.after = forgotten.at(-1)?.candle.timestamp ?? this.after;
+    return forgotten;
   }
 
   /** The end of a candle that is gone, where that is remembered. */
@@ -175,11 +182,6 @@ export class ReaderFold {
   #next(epoch = this.#epoch): Stamp {
     this.#order += 1;
     return [epoch, this.#order];
-  }
-
-  #forget(): void {
-    const surplus = this.#rows.length - this.keep;
-    if (surplus > 0) this.after = this.#rows.splice(0, surplus).at(-1)!.candle.timestamp;
   }
 
   #told(change: "new" | "removed" | Candle, row: FoldRow): CandleEvent {
@@ -205,19 +207,18 @@ export class ReaderFold {
 }
 
 /**
- * What is told at once, as it is for one who holds `fold`. A candle that this one has not seen close was due as closed, `settle` ms
+ * What is told at once, ascending, as it is for one who holds `fold`. A candle that this one has not seen close was due as closed, `settle` ms
  * after its end, also where it has become final since. Of the candles that close at once only the newest may be live.
  */
 export function atOnce(fold: ReaderFold, told: readonly Seen[], settle = Infinity): readonly Seen[] {
   const isClose = ({ candle, status, isRemoved }: Seen) =>
     !isRemoved && status !== "open" && (fold.get(candle.timestamp)?.status ?? "open") === "open";
-  let newest = -Infinity;
-  for (const seen of told) if (isClose(seen)) newest = Math.max(newest, seen.candle.timestamp);
+  const newest = told.findLast(isClose);
   return told.map((seen) => {
     if (!isClose(seen)) return seen;
     const { timestamp } = seen.candle;
     const due = Math.min(seen.due, endOf(timestamp, fold.series.timeframe) + settle);
-    return { ...seen, due, live: seen.live && timestamp === newest };
+    return { ...seen, due, live: seen.live && seen === newest };
   });
 }
 

@@ -199,6 +199,34 @@ describe("a fold of candles", () => {
     );
   });
 
+  it("gives by `since` nothing for a state from before a change that was forgotten", () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 1, max: 8 }),
+        fc.array(fc.nat(12), { maxLength: 40 }),
+        (keep, minutes) => {
+          const fold = new CandleFold(SERIES, keep, () => 0);
+          /** The newest version of each candle. */
+          const changed = new Map<number, number>();
+          minutes.forEach((minute, at) => {
+            const seen = {
+              candle: { ...candleOf(minute), close: at },
+              status: "open",
+              revision: 0,
+              due: 0,
+              live: true,
+            } as const;
+            if (fold.take({ ...seen, observedAt: 0, received: 0 })) changed.set(minute, fold.version);
+          });
+          const held = new Set(fold.rows().map(({ candle }) => candle.timestamp / 60_000));
+          const lost = [...changed].flatMap(([minute, version]) => (held.has(minute) ? [] : [version]));
+          for (let version = 0; version <= fold.version; version += 1)
+            expect(fold.since(version) === undefined).toBe(lost.some((one) => one > version));
+        },
+      ),
+    );
+  });
+
   it("removes what a source that began anew has not told, once that is asked for, and no later than that", () => {
     fc.assert(
       fc.property(

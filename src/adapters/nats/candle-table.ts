@@ -121,6 +121,7 @@ export class CandleTable {
   #tell(records: readonly CandleRecord[], isHistory = false): CandleEvent[] {
     const told = records
       .filter((record) => record.candle.timestamp >= this.#start && !this.#isOutdated(record))
+      .sort((a, b) => a.candle.timestamp - b.candle.timestamp)
       .map(({ epoch, number, removed, late, ...record }): Seen => {
         const live = !isHistory && late !== true;
         return { ...record, live, received: record.observedAt, stamp: [epoch, number], isRemoved: removed };

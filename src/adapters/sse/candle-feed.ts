@@ -7,15 +7,7 @@ import type { Series } from "../../contract/model.js";
 import type { FeedStatus } from "../../feed-status.js";
 import { coveredFromStatus } from "../wire/status.js";
 import { Feed, type FeedOptions, type Viewer } from "./feed.js";
-import {
-  covers,
-  furtherReach,
-  intervalsBack,
-  type ReachRules,
-  type Since,
-  startOf,
-  type Told,
-} from "./reach.js";
+import { covers, furtherReach, type ReachRules, type Since, startOf, type Told } from "./reach.js";
 import { writeCandle, writeMessage } from "./wire.js";
 
 /** How many candles are kept: twice the longest history, and at least and at most so many. */
@@ -55,6 +47,8 @@ export class CandleFeed extends Feed {
   #settled: Run | undefined;
   #latest: Run | undefined;
   #observedAt = 0;
+  /** How many candles are kept once a run has told its history. */
+  #kept = KEPT.least;
 
   constructor(options: CandleFeedOptions) {
     super(options);
@@ -75,7 +69,7 @@ export class CandleFeed extends Feed {
     const now = this.#nowAt(cameAt);
     // The first one gets what it would get of the source itself.
     const reach = latest && furtherReach(latest.reach, since, latest.isSettled, now, this.#rules);
-    this.#run(latest === undefined ? since : reach, now);
+    this.#run(latest === undefined ? since : reach);
   }
 
   startFor(viewer: Viewer): number | undefined {
@@ -91,14 +85,16 @@ export class CandleFeed extends Feed {
   }
 
   protected statusFor({ since }: Viewer, start: number | undefined): FeedStatus | undefined {
-    const { status } = (start === undefined ? this.#latest : this.#settled) ?? {};
-    if (status === undefined || start === undefined || since === undefined) return status;
-    // What the stream covers before that this viewer does not get.
-    return coveredFromStatus(status, start);
+    const { status, reach } = (start === undefined ? this.#latest : this.#settled) ?? {};
+    // Without a history the stream covers no more than the source tells anybody.
+    const isOwn = since === undefined && reach === undefined;
+    return status === undefined || start === undefined || isOwn
+      ? status
+      : coveredFromStatus(status, this.#from(start));
   }
 
   snapshot(start: number): readonly string[] {
-    const from = Math.max(start, this.#fold.after + 1);
+    const from = this.#from(start);
     const { keep } = this.#fold;
     const { settle, revisionWindow } = this.#rules;
     const facts = { from, keep, observedAt: this.#observedAt, now: this.now, settle, revisionWindow };
@@ -108,6 +104,11 @@ export class CandleFeed extends Feed {
 
   since(version: number, start: number): readonly string[] | undefined {
     return this.#fold.since(version, start)?.map((row) => this.textOf(row, writeCandle));
+  }
+
+  /** Where the candles of a viewer begin that are held. */
+  #from(start: number): number {
+    return Math.max(start, this.#fold.after + 1);
   }
 
   /** The service's clock as far as it is known, when the channel's own showed that. */
@@ -126,14 +127,14 @@ export class CandleFeed extends Feed {
     return covers(run.reach, since, told, this.#nowAt(cameAt), this.#rules);
   }
 
-  #run(reach: Since, now: number): void {
+  #run(reach: Since): void {
     const { source, options } = this.#options;
     if (this.#latest !== this.#settled) this.#latest?.streams.unsubscribe();
-    const kept = 2 * intervalsBack(reach, now, this.#rules);
     if (this.#settled !== undefined) {
       this.#settled.after = Math.max(this.#settled.after, this.#fold.after);
     }
-    this.#fold.widen(Math.max(this.#fold.keep, Math.min(kept, KEPT.most)));
+    // How long the history is shows once it is told: with filled gaps it may hold many times as many candles as it counts.
+    this.#fold.widen(KEPT.most);
     const streams = new Subscription();
     const epoch = this.#fold.doubt();
     const untold = { isSettled: false, isThrough: false, status: undefined };
@@ -175,6 +176,8 @@ export class CandleFeed extends Feed {
     this.#fold.settle({ from: run.first, until }, this.#observedAt);
     if (run.isSettled) return;
     run.isSettled = true;
+    this.#kept = Math.max(this.#kept, 2 * this.#fold.rows().length);
+    this.#fold.resize(Math.min(this.#kept, KEPT.most));
     this.#settled?.streams.unsubscribe();
     this.#settled = run;
   }

@@ -3,9 +3,6 @@ import { type CandleWatch, MOST_CANDLES, type WatchOptions } from "../../candles
 import { MOST_WINDOW } from "../../candles/rules.js";
 import type { Series, Timeframe } from "../../contract/model.js";
 
-/** Histories that are counted begin with so many candles, or twice, four times … as many, so that channels are few. */
-const LEAST_CANDLES = 100;
-
 /**
  * What to ask a gateway for, so that what is watched can be made of it: a series of the service, from the beginning of the
  * first longer candle on. A gateway has one channel for all that is made of a series.
@@ -27,6 +24,5 @@ function sinceOf({ since }: CandleWatch, length: number): number | { candles: nu
   if (typeof since === "number") return since;
   // The first one may not be whole.
   const wanted = since === undefined ? length : (since.candles + 1) * length;
-  const candles = LEAST_CANDLES * 2 ** Math.max(0, Math.ceil(Math.log2(wanted / LEAST_CANDLES)));
-  return { candles: Math.min(MOST_CANDLES, candles) };
+  return { candles: Math.min(MOST_CANDLES, wanted) };
 }

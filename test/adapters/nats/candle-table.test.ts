@@ -108,6 +108,18 @@ describe("the table of a published series", () => {
     ]);
   });
 
+  it("tells of what was missed only the newest close as live", () => {
+    const { told } = reader(NOON);
+    told(candle([1, 1], 0, 1), status([1, 2]), READ);
+    const close = (at: number, minute: number, time?: number) => {
+      const { record } = candle([1, at], minute, 1, { status: "closed" }) as { record: CandleRecord };
+      return { type: "message", record, ...(time === undefined ? {} : { time }) } as const;
+    };
+    expect(told(close(4, 2, 9), close(3, 1, 9))).toEqual([]);
+    expect(told(READ)).toEqual(["new 1 = 1 closed", "new 2 = 1 closed live"]);
+    expect(told(close(5, 3), close(6, 4))).toEqual(["new 3 = 1 closed live", "new 4 = 1 closed live"]);
+  });
+
   it("takes the newer one of two messages, in any order", () => {
     const { told } = reader(NOON);
     told(candle([1, 4], 0, 4), candle([1, 2], 0, 2), READ);

@@ -34,6 +34,22 @@ describe("longer candles of a gateway", () => {
     expect(taken(mirror, final(6, 9))).toEqual(["updated 6 #1 open"]);
   });
 
+  it("are final once all that may change is covered, also where their last parts hold no swap", () => {
+    const mirror = made();
+    const told = [final(0), candle(3, { status: "closed" })];
+    expect(connected(mirror, late, snapshot(), ...told, live(3), ready())).toEqual([
+      "new 0 #0 closed",
+      "new 3 #0 open",
+      "live",
+    ]);
+    // By default two minutes may change before the one that runs.
+    expect(taken(mirror, live(4))).toEqual([]);
+    expect(taken(mirror, live(5))).toEqual(["updated 0 #1 final"]);
+    // A part that may change does not become final by silence.
+    expect(taken(mirror, live(20))).toEqual(["updated 3 #1 closed", "live"]);
+    expect(taken(mirror, final(3))).toEqual(["updated 3 #2 final"]);
+  });
+
   it("are gone with their last part, and new with one where they lacked", () => {
     const mirror = made();
     connected(mirror, late, snapshot(), ...finals(0, 2), ...finals(6, 8), live(8), ready());

@@ -35,6 +35,25 @@ describe("what a receiver has missed", () => {
   });
 
   it.each([
+    ["resumed", (...missed: ParsedMessage[]) => [...missed, ready()]],
+    ["told afresh", (...missed: ParsedMessage[]) => [snapshot(), ...missed, ready()]],
+    ["told at once", (...missed: ParsedMessage[]) => [ready(), ...atOnce(...missed)]],
+  ])("is live with its newest close alone, and with finals that are in time: %s", (_, told) => {
+    const mirror = newMirror();
+    connected(mirror, hello({ now: 5 * MINUTE }), snapshot(), close(2), ready());
+    mirror.connect();
+    const now = 9 * MINUTE;
+    const due = { live: true, due: now - 500, received: now };
+    const missed = [
+      candle(2, { status: "final", revision: 1, ...due }),
+      ...[6, 7].map((minute) => candle(minute, { status: "closed", ...due })),
+      candle(8, due),
+    ];
+    const { events } = mirror.take([hello({ now }), ...told(...missed)], 123);
+    expect(events.filter(isCandleEvent).map(({ live }) => live)).toEqual([true, false, true, true]);
+  });
+
+  it.each([
     ["that was never told", []],
     ["that was open", [candle(5, { received: 6 * MINUTE })]],
     ["that was gone", [candle(5, { received: 6 * MINUTE }), candle(5, { isRemoved: true, revision: 1 })]],

@@ -1,7 +1,7 @@
-import type { FeedStatus } from "pairstream";
+import { clientSource, type FeedStatus } from "pairstream";
 import { gatewaySource } from "pairstream/sse";
 import { describe, expect, it } from "vitest";
-import { MINUTES } from "../../../world.js";
+import { MINUTES, World } from "../../../world.js";
 import { messagesIn, names, type Reading } from "../gateway.js";
 import { ADDRESS, Cable, MINUTE, QUERY, START, Stage } from "./stage.js";
 
@@ -85,6 +85,50 @@ describe("one channel for all viewers of a series, wherever their candles begin"
       await stage.gateway.close();
     },
   );
+
+  it("holds all of a history, however many gaps it fills", async () => {
+    const world = new World({ start: START, createdAt: START - 5 * 1_440 * MINUTE, hasDate: true });
+    world.swapsEvery(600 * MINUTE, START - 5 * 1_440 * MINUTE, START);
+    const stage = new Stage({}, world);
+    const source = gatewaySource(ADDRESS, { fetch: stage.fetch, scheduler: stage.clock });
+    const asked = { ...MINUTES, since: { candles: 5 }, fillGaps: true };
+    const starts = [source, clientSource(world.client)].map((one) => {
+      const told: number[] = [];
+      one.candles(asked).subscribe(({ candle }) => told.push(candle.timestamp));
+      return told;
+    });
+    await stage.pass(1_000);
+    for (let turns = 0; starts.some(({ length }) => length < 2_000) && turns < 500; turns += 1)
+      await stage.pass(20);
+    const [behind, own] = starts;
+    expect(behind!.length).toBeGreaterThan(2_000);
+    expect(behind).toEqual(own);
+    await stage.gateway.close();
+  });
+
+  it.each([
+    [undefined, 3],
+    [{ candles: 2 }, 9],
+    [{ candles: 30 }, 93],
+  ])("asks for no more parts of longer candles than it needs, from %o on", async (since, needed) => {
+    for (const [maxCandles, isEnough] of [
+      [needed, true],
+      [needed - 1, false],
+    ] as const) {
+      const stage = new Stage({ maxCandles });
+      const source = gatewaySource(ADDRESS, { fetch: stage.fetch, scheduler: stage.clock });
+      const asked = { ...MINUTES, timeframe: "3min", ...(since && { since }) } as const;
+      const told: string[] = [];
+      const watching = source.candles(asked).subscribe({
+        next: ({ type }) => told.push(type),
+        error: ({ name }) => told.push(name),
+      });
+      for (let turns = 0; told.length === 0 && turns < 500; turns += 1) await stage.pass(20);
+      expect(told[0]).toBe(isEnough ? "new" : "InvalidInputError");
+      watching.unsubscribe();
+      await stage.gateway.close();
+    }
+  });
 
   it("reads few histories, whatever visitors ask for", async () => {
     const stage = new Stage({ maxCandles: 300 });
