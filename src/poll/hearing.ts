@@ -12,7 +12,7 @@ const LONG_WAIT = 120_000;
 
 /** How long a part that has not begun may ask without an answer, in ms, and what is said then. */
 const SILENCE = 10_000;
-const UNANSWERED = "no answer for 10 s; each attempt has the client's timeout, and another follows";
+const UNANSWERED = "no answer for 10 s; after the client's timeout it asks again";
 /** What the answers of a stream show. */
 type Shown = "swaps" | "snipers";
 /** Why good answers do not do. */
@@ -143,8 +143,8 @@ export class Hearing {
       part.hasBegun = true;
       const { isLate, error, hasShown, newest } = what;
       if (hasShown) this.#endBlank();
-      else if (hasShown === false && this.#blankSince !== NEVER) {
-        // Only good answers in a row say that nothing shows, and that a pair is quiet only one after so long.
+      else if (hasShown === false) {
+        // Only good answers in a row say that nothing shows, and that a pair is quiet only one after so long. `NEVER` stays.
         const since = Math.max(this.#blankSince ?? now, failure ? now : NOW);
         const isSaid = newest === undefined || now >= since + QUIET;
         this.#blankSince = since;
