@@ -207,8 +207,8 @@ export class ReaderFold {
 }
 
 /**
- * What is told at once, ascending, as it is for one who holds `fold`. A candle that this one has not seen close was due as closed, `settle` ms
- * after its end, also where it has become final since. Of the candles that close at once only the newest may be live.
+ * What is told at once, ascending, as it is for one who holds `fold`. A candle that this one has not seen close was due as closed,
+ * `settle` ms after its end, also where it has become final since. Of the candles that close at once only the newest may be live.
  */
 export function atOnce(fold: ReaderFold, told: readonly Seen[], settle = Infinity): readonly Seen[] {
   const isClose = ({ candle, status, isRemoved }: Seen) =>

@@ -27,7 +27,7 @@ export interface AskedMeans {
 const WRITES_AT_ONCE = 3;
 
 /**
- * The feeds that a group was asked for besides its list, as its leader knows them. They are stored beside the lease before anybody works
+ * The feeds that a group was asked for besides its list, as a collector knows them. They are stored beside the lease before anybody works
  * on them, so that whoever leads next knows them, too.
  */
 export class AskedFeeds {
