@@ -88,6 +88,8 @@ export function placeOf(checkedUrl: string): string {
 
 function checkUrl(value: string | URL): string {
   if (typeof value !== "string" && !(value instanceof URL)) throw refused("url", ALLOWED_URL, value);
+  // As of a variable that is not set. A page's own address is `./`.
+  if (value === "") throw refusedUrl("is empty");
   let url: URL;
   try {
     url = new URL(value, globalThis.location?.href ?? NOWHERE);

@@ -259,6 +259,7 @@ describe("a subscription", () => {
 
 describe("gatewaySource", () => {
   it.each([
+    ["url", [""]],
     ["url", ["http://"]],
     ["url", ["//user:password@host/events"]],
     ["url", ["/events?token=password"]],
