@@ -113,7 +113,7 @@ function candleStatus(core: ClientCore, watch: CandleWatch): Observable<FeedStat
         if (update.state === undefined) return statusOf(update, false, {});
         const { coveredFrom, coveredUntil } = update.state.book;
         const joins = delivered !== undefined && coveredFrom <= delivered.until;
-        // What the poll covers before the history this subscriber is not told.
+        // This subscriber is not told what the poll covers before its history.
         const from = joins ? Math.min(coveredUntil, delivered.from) : coveredFrom;
         const isReading = watch.since !== undefined && delivered === undefined;
         const worse = failures > update.failures && lastError !== undefined;

@@ -23,7 +23,7 @@ export interface Seen {
   readonly received: number;
   /** Default: after all that has come before. */
   readonly stamp?: Stamp;
-  /** Whether it is gone; `candle` as it was last. */
+  /** Whether the candle is gone; then `candle` is the last that was known. */
   readonly isRemoved?: boolean | undefined;
 }
 

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { applyCandleEvent, type CandleEvent } from "../../src/candles/event.js";
 import { CandleFold } from "../../src/candles/fold.js";
 import { dueOf } from "../../src/candles/lateness.js";
-import type { Stamp } from "../../src/candles/reader-fold.js";
+import { atOnce, type Stamp } from "../../src/candles/reader-fold.js";
 import type { Candle } from "../../src/contract/model.js";
 import { CheckedFold } from "../adapters/sse/checked-fold.js";
 import { Market, type MarketStep, MarketWatch } from "../adapters/sse/told-market.js";
@@ -224,6 +224,45 @@ describe("a fold of candles", () => {
             expect(fold.since(version) === undefined).toBe(lost.some((one) => one > version));
         },
       ),
+    );
+  });
+
+  it("takes of what is told at once only the newest close for live, and leaves all else as it is told", () => {
+    const word = fc.record({
+      minute: fc.nat(8),
+      status: fc.constantFrom("open", "closed", "final"),
+      isRemoved: fc.boolean(),
+      live: fc.boolean(),
+      late: fc.nat(600_000),
+    });
+    const words = fc
+      .uniqueArray(word, { selector: ({ minute }) => minute })
+      .map((told) => told.sort((a, b) => a.minute - b.minute));
+    fc.assert(
+      fc.property(words, words, fc.option(fc.nat(5_000), { nil: undefined }), (before, told, settle) => {
+        const fold = new CandleFold(SERIES, 100, () => 0);
+        const seen = ({ minute, late, ...rest }: (typeof told)[number]) => ({
+          ...{ ...rest, candle: candleOf(minute), due: (minute + 1) * 60_000 + late },
+          ...{ revision: 0, observedAt: 0, received: 0 },
+        });
+        for (const one of before) fold.take(seen(one));
+        const closed = new Set(
+          fold.rows().flatMap(({ candle, status }) => (status === "open" ? [] : [candle.timestamp])),
+        );
+        const asked = told.map(seen);
+        const isClose = ({ candle, status, isRemoved }: (typeof asked)[number]) =>
+          !isRemoved && status !== "open" && !closed.has(candle.timestamp);
+        const newest = asked.filter(isClose).at(-1);
+        atOnce(fold, asked, settle).forEach((one, at) => {
+          const given = asked[at]!;
+          if (!isClose(given)) expect(one).toEqual(given);
+          else {
+            const due = Math.min(given.due, given.candle.timestamp + 60_000 + (settle ?? Infinity));
+            expect(one).toEqual({ ...given, due, live: given.live && given === newest });
+          }
+        });
+      }),
+      { numRuns: 300 },
     );
   });
 

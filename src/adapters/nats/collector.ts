@@ -327,7 +327,7 @@ export class Collector implements RunningCollector {
     this.#standBy();
   }
 
-  /** `lease`: that of the leader. Where there is none, it is the leader's to write first what was lost with the bucket. */
+  /** `lease`: that of the leader. While there is none, this one writes nothing: a leader writes first what was lost. */
   #standBy(lease?: Lease): void {
     if (this.#isLeading !== false) {
       this.#isLeading = false;

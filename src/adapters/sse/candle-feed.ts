@@ -86,7 +86,7 @@ export class CandleFeed extends Feed {
 
   protected statusFor({ since }: Viewer, start: number | undefined): FeedStatus | undefined {
     const { status, reach } = (start === undefined ? this.#latest : this.#settled) ?? {};
-    // Without a history the stream covers no more than the source tells anybody.
+    // Where nobody has asked for a history, the stream covers what the source says.
     const isOwn = since === undefined && reach === undefined;
     return status === undefined || start === undefined || isOwn
       ? status

@@ -88,7 +88,7 @@ export function placeOf(checkedUrl: string): string {
 
 function checkUrl(value: string | URL): string {
   if (typeof value !== "string" && !(value instanceof URL)) throw refused("url", ALLOWED_URL, value);
-  // As of a variable that is not set. A page's own address is `./`.
+  // A variable that is not set gives it. Who means the page's own address writes `./`.
   if (value === "") throw refusedUrl("is empty");
   let url: URL;
   try {
@@ -107,8 +107,8 @@ function checkHeaders(headers: Record<string, string> = {}): Readonly<Record<str
     const checked = Object.fromEntries(new Headers(headers));
     if (typeof headers === "object" && headers !== null) return Object.freeze(checked);
   } catch {}
-  const allowed = "what HTTP allows";
-  throw new InvalidInputError("headers", allowed, "are others");
+  const allowed = "an object of names and values that HTTP allows";
+  throw new InvalidInputError("headers", allowed, "is not such an object");
 }
 
 function refused(parameter: string, allowed: string, value: unknown): InvalidInputError {
