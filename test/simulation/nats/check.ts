@@ -41,10 +41,10 @@ export function checkNats(log: NatsLog): NatsBreach[] {
   return breaches;
 }
 
-/** No window at the service sees more requests than the key allows. */
+/** No window at the service sees more requests than the key allows, save for those that a collector has given up on their way. */
 function watchWindows({ plan, arrivals }: NatsLog, tell: Tell): void {
   const { requests, per } = plan.limit;
-  const inOrder = [...arrivals].sort((a, b) => a.at - b.at);
+  const inOrder = arrivals.filter(({ isGivenUp }) => !isGivenUp).sort((a, b) => a.at - b.at);
   let first = 0;
   for (const [last, { at }] of inOrder.entries()) {
     while (at - inOrder[first]!.at >= per - 0.001) first += 1;

@@ -10,6 +10,8 @@ export interface Arrival {
   readonly pair: string;
   readonly collector: number;
   readonly life: number;
+  /** Whether its collector had given it up by then. */
+  readonly isGivenUp: boolean;
 }
 
 /** A status that was stored although candles of the range that it covers were gone. */

@@ -321,7 +321,8 @@ class NatsWorld {
         const answer = async () => {
           const pair = /pairs\/([^/]+)\//.exec(url)![1]!;
           const at = this.#clock.now();
-          this.#arrivals.push({ at, sent, pair, collector: log.collector, life: log.life });
+          const isGivenUp = signal?.aborted === true;
+          this.#arrivals.push({ at, sent, pair, collector: log.collector, life: log.life, isGivenUp });
           const isDown = faults.some(
             (fault) =>
               fault.kind === "service down" &&
