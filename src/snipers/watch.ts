@@ -126,7 +126,7 @@ export function sniperViews(core: ClientCore, watch: CheckedSniperWatch): Observ
   return defer(() => {
     let view: SniperView | undefined;
     return sniperFeed(core, watch).pipe(
-      filter(({ state, isFresh }) => state !== undefined && (view === undefined || isFresh)),
+      filter(({ state, isFresh }) => state?.book.observedAt !== undefined && (view === undefined || isFresh)),
       map(({ state }) => {
         view = nextView(view, state!, watch.known);
         return view;
@@ -155,28 +155,24 @@ const LACKS_ALL = "lacks all wallets that were there: it is not whole";
 const STRANGE = 60_000;
 
 /**
- * Reads one body after the other. Throws if a row breaks the contract and may not be skipped yet, if none shows of the wallets
- * that are known, and until the first report also if no row can be read: such a report is none.
+ * Reads one body after the other. Throws if a row breaks the contract and may not be skipped yet, and until the first report
+ * also if no row can be read: such a report is none.
  */
 function bodyReader(
   core: ClientCore,
-  { query: { pairAddress }, every }: CheckedSniperWatch,
+  pairAddress: string,
   url: string,
-): (text: string, quote: Quote, known: SniperBook, tell?: Tell) => SniperBody {
+): (text: string, quote: Quote, hasBegun: boolean, tell?: Tell) => SniperBody {
   /** How many reads in a row have refused a wallet's row; those without an address count as one. */
   const reads = new Map<string | undefined, number>();
-  return (text, quote, known, tell) => {
+  return (text, quote, hasBegun, tell) => {
     const body = readSniperBody(text, quote);
-    const { refused, report, hasList } = body;
+    const { refused, report } = body;
     const shown = report.result.map(({ walletAddress }) => walletAddress);
     const rows = new Map(refused.map((row) => [row.key, row]));
     for (const key of [...shown, undefined]) if (!rows.has(key)) reads.delete(key);
     for (const key of rows.keys()) reads.set(key, (reads.get(key) ?? 0) + 1);
-    if (known.observedAt === undefined && refused.length > 0 && shown.length === 0) throw refused[0]!.error;
-    const age = Math.abs(serviceNow(core) - (known.observedAt ?? 0));
-    const mayBeOthers = shown.length === 0 || age < 2 * every + STRANGE;
-    if (refused.length === 0 && mayBeOthers && lacksAll(known, shown, hasList))
-      throw new ContractError(["result"], LACKS_ALL);
+    if (!hasBegun && refused.length > 0 && shown.length === 0) throw refused[0]!.error;
     const skipped = [...rows.values()].filter(({ key }) => reads.get(key) === READS_BEFORE_SKIPPING);
     reportDropped(core, { reading: "poll", pairAddress, url }, skipped, tell);
     const unread = refused.find(({ key }) => reads.get(key)! < READS_BEFORE_SKIPPING);
@@ -190,16 +186,40 @@ function sniperAsker(
   core: ClientCore,
   watch: CheckedSniperWatch,
 ): (options: AskOptions) => Promise<Step<SniperState>> {
-  const { query } = watch;
+  const { query, every, known } = watch;
   const route = snipersRoute(query);
-  const read = bodyReader(core, watch, route);
+  const read = bodyReader(core, query.pairAddress, route);
   let book = emptySniperBook(query.pairAddress);
   let head: ReportHead = emptyReport;
   let epoch: number | undefined;
+  /** Since when reports show none of the wallets that are known, by the scheduler. */
+  let strangeSince: number | undefined;
+
+  /** What a report tells that shows none of the wallets that are known, or were kept; `undefined` of any other. */
+  const strangeStep = (
+    { report, refused, hasList }: SniperBody,
+    at: number,
+  ): Step<SniperState> | undefined => {
+    const shown = report.result.map(({ walletAddress }) => walletAddress);
+    const isFirst = book.observedAt === undefined;
+    if (refused.length > 0 || !lacksAll((isFirst ? known : undefined) ?? book, shown, hasList)) {
+      strangeSince = undefined;
+      return undefined;
+    }
+    const now = core.scheduler.now();
+    const again = strangeSince === undefined ? APART : undefined;
+    strangeSince ??= now;
+    if (shown.length > 0 && now - strangeSince >= 2 * every + STRANGE) return undefined;
+    const trouble = { unreadable: new Set<string>(), hasUnidentifiedRow: true };
+    const error = new ContractError(["result"], LACKS_ALL);
+    return { state: { book, events: [], head, trouble }, observedAt: at, again, error };
+  };
 
   return async ({ priority, signal, tell }) => {
-    const parse = (text: string, quote: Quote) => read(text, quote, book, tell);
+    const parse = (text: string, quote: Quote) => read(text, quote, book.observedAt !== undefined, tell);
     const answer = await core.send({ route, priority, signal, parse, needsClock: true, tell });
+    const strange = strangeStep(answer.value, answer.observedAt);
+    if (strange !== undefined) return strange;
     const { refused, hasList } = answer.value;
     const report = completed(answer.value.report, head, book);
     const { isInDoubt } = answer;

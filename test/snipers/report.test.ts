@@ -10,11 +10,12 @@ import {
   type SniperWatch,
   sniperTrades,
   summarizeSnipers,
+  watchFeedStatus,
   watchSniperReport,
   watchSnipers,
 } from "../../src/index.js";
 import { at, PAIR, World, withRows } from "../world.js";
-import { snipedWorld, walletAddressOf, walletOf } from "./wallets.js";
+import { rowOf, snipedWorld, walletAddressOf, walletOf } from "./wallets.js";
 
 function looksAt(world: World, options: Partial<SniperWatch> = {}) {
   const looks: SniperLook[] = [];
@@ -218,6 +219,33 @@ describe("known", () => {
       "sold",
       "wallet-updated",
     ]);
+  });
+
+  it.each([
+    ["another pair's list", (): object[] => ["x", "y"].map(rowOf)],
+    ["no wallet", (): object[] => []],
+  ])("of four wallets takes a first report for none that shows %s, and is stalled", async (_, rows) => {
+    const world = snipedWorld();
+    for (const wallet of ["c", "d"]) world.swap(at("11:00:00"), 10, { walletAddress: wallet, side: "buy" });
+    for (const wallet of ["c", "d"]) world.swap(at("11:20:00"), 10, { walletAddress: wallet, side: "sell" });
+    const { looks } = looksAt(world);
+    await world.clock.advanceTo(at("12:01:30"));
+    const other = snipedWorld();
+    other.swaps.splice(0, other.swaps.length, ...world.swaps);
+    await other.clock.advanceTo(at("12:01:30"));
+    other.interfere = (_asked, answer) => withRows(answer, rows);
+    const after = looksAt(other, { known: kept(looks.at(-1)!) });
+    const states: string[] = [];
+    watchFeedStatus(other.client, { pairAddress: PAIR }).subscribe(({ state, lastError }) =>
+      states.push(`${state} ${lastError?.message ?? ""}`),
+    );
+    await other.clock.advanceTo(at("12:03:00"));
+    expect(after.looks).toEqual([]);
+    expect(states.at(-1)).toMatch(/^stalled .*lacks all wallets that were there/);
+    other.interfere = () => undefined;
+    await other.clock.advanceTo(at("12:04:40"));
+    expect(after.looks.map(brief)).toEqual([["a made sell 10"]]);
+    expect(states.at(-1)).toBe("live ");
   });
 
   const wallet = walletOf("a", {

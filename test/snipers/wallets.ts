@@ -26,3 +26,11 @@ export function snipedWorld(): World {
   swap("12:02:30", "a", "sell");
   return world;
 }
+
+/** A row of a wallet that has sold once, of no pair in particular. */
+export const rowOf = (walletAddress: string) => ({
+  walletAddress,
+  sellTransactions: [
+    { transactionHash: walletAddress, transactionTimestamp: "2024-01-05T12:01:00Z", blocksAfterCreation: 1 },
+  ],
+});

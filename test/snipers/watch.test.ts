@@ -8,7 +8,7 @@ import {
 } from "../../src/index.js";
 import { emptyReport } from "../../src/snipers/event.js";
 import { answered, at, PAIR, withRows } from "../world.js";
-import { snipedWorld, walletAddressOf } from "./wallets.js";
+import { rowOf, snipedWorld, walletAddressOf } from "./wallets.js";
 
 function sniped() {
   const world = snipedWorld();
@@ -20,14 +20,6 @@ function sniped() {
   });
   return { world, events, errors, subscription };
 }
-
-/** A row of a wallet that has sold once, of no pair in particular. */
-const rowOf = (walletAddress: string) => ({
-  walletAddress,
-  sellTransactions: [
-    { transactionHash: walletAddress, transactionTimestamp: "2024-01-05T12:01:00Z", blocksAfterCreation: 1 },
-  ],
-});
 
 const brief = (event: SniperEvent) =>
   `${event.type} ${walletAddressOf(event)}${event.initial ? " initial" : ""}`;
