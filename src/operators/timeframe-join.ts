@@ -3,10 +3,11 @@ import type { AnyTimeframe, Series } from "../contract/model.js";
 import { InvalidInputError } from "../errors.js";
 import type { Indicator } from "../indicators/kernel.js";
 import { type Intervals, intervalsOf, nests } from "../timeframe.js";
+import { HistoryWait } from "./history-wait.js";
 import { IndicatorChain } from "./indicator-chain.js";
 import type { IndicatorEvent } from "./indicator-event.js";
 import { Resampler } from "./resampler.js";
-import { SeriesStates } from "./series-states.js";
+import { checkEvent, SeriesStates } from "./series-states.js";
 import type { Reducer } from "./through-reducer.js";
 import { TimeframeValues, ValuesAt, type ValuesHolder } from "./timeframe-values.js";
 
@@ -88,14 +89,22 @@ export class OwnTimeframe implements Reducer<CandleEvent, IndicatorEvent>, Value
 interface PairState extends ValuesHolder {
   longer: AnyTimeframe | undefined;
   readonly joined: Set<Joined>;
+  readonly wait: HistoryWait;
 }
+
+/** An event of a candle or of a longer one, or the end of one of the two streams. */
+export type Joining = { readonly isLonger: boolean } & (
+  | { readonly event: CandleEvent }
+  | { readonly hasEnded: true }
+);
 
 /**
  * Adds values of a longer timeframe to the events of any number of series. The longer candles come from a stream of
  * their own.
  */
-export class OtherTimeframe implements Reducer<{ event: CandleEvent; isLonger: boolean }, IndicatorEvent> {
+export class OtherTimeframe implements Reducer<Joining, IndicatorEvent> {
   private readonly pairs = new Map<string, PairState>();
+  private isLongerOver = false;
   private readonly longer: SeriesStates<TimeframeValues>;
   private readonly series: SeriesStates<{ joined?: Joined }>;
 
@@ -107,8 +116,25 @@ export class OtherTimeframe implements Reducer<{ event: CandleEvent; isLonger: b
     });
   }
 
-  apply({ event, isLonger }: { event: CandleEvent; isLonger: boolean }): readonly IndicatorEvent[] {
-    return isLonger ? this.applyLonger(event) : this.applyEvent(event);
+  apply(joining: Joining): readonly IndicatorEvent[] {
+    if ("hasEnded" in joining) {
+      this.isLongerOver ||= joining.isLonger;
+      return [...this.pairs.values()].flatMap(({ wait }) => this.applyAll(wait.end()));
+    }
+    const { event, isLonger } = joining;
+    if (!isLonger) {
+      checkEvent(event);
+      return this.applyAll(this.pairOf(event.series).wait.take(event));
+    }
+    const told = this.applyLonger(event);
+    const { wait } = this.pairOf(event.series);
+    return [...told, ...this.applyAll(wait.hear(event))];
+  }
+
+  private applyAll(events: readonly CandleEvent[]): readonly IndicatorEvent[] {
+    return events.length === 1
+      ? this.applyEvent(events[0]!)
+      : events.flatMap((event) => this.applyEvent(event));
   }
 
   private applyLonger(event: CandleEvent): readonly IndicatorEvent[] {
@@ -154,7 +180,9 @@ export class OtherTimeframe implements Reducer<{ event: CandleEvent; isLonger: b
     const name = `${network} ${pairAddress} ${currency}`;
     let pair = this.pairs.get(name);
     if (pair === undefined) {
-      pair = { values: new TimeframeValues(this.indicators), longer: undefined, joined: new Set() };
+      const values = new TimeframeValues(this.indicators);
+      pair = { values, longer: undefined, joined: new Set(), wait: new HistoryWait() };
+      if (this.isLongerOver) pair.wait.end();
       this.pairs.set(name, pair);
     }
     return pair;

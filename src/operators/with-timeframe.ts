@@ -1,5 +1,6 @@
 import {
   defer,
+  endWith,
   from,
   map,
   merge,
@@ -16,7 +17,7 @@ import type { Indicator } from "../indicators/kernel.js";
 import { reduceBySeries } from "./by-series.js";
 import type { IndicatorEvent, IndicatorValues } from "./indicator-event.js";
 import { throughReducer } from "./through-reducer.js";
-import { OtherTimeframe, OwnTimeframe } from "./timeframe-join.js";
+import { type Joining, OtherTimeframe, OwnTimeframe } from "./timeframe-join.js";
 import { checkIndicators } from "./with-indicators.js";
 
 /**
@@ -43,7 +44,8 @@ import { checkIndicators } from "./with-indicators.js";
  * beginning, so it is left out unless an event about its first interval is seen. Instead of `timeframe` you may pass a
  * stream of the longer candles, such as `watchCandles` of `1d` with a history: an EMA of 200 days needs 288,000
  * minutes. That stream is subscribed to before the events. It is matched by network, pair and currency, and may hold
- * several pairs. Its error ends the result, its end does not.
+ * several pairs. Its error ends the result, its end does not. A history of the events, and what comes at once with it, waits until
+ * the longer candles reach it, but no longer than until the next live close.
  *
  * A correction carries through: if it changes values, an `updated` event follows for each later candle that has them
  * and is not final, as in `withIndicators`. The same happens if a longer candle of a stream closes after an event that
@@ -98,11 +100,13 @@ function withStream(longer: Observable<CandleEvent>, indicators: Indicators): Jo
     defer(() => {
       const ended = new Subject<void>();
       const candles = from(longer).pipe(
-        map((event) => ({ event, isLonger: true })),
+        map((event): Joining => ({ event, isLonger: true })),
+        endWith<Joining>({ hasEnded: true, isLonger: true }),
         takeUntil(ended),
       );
       const events = from(source).pipe(
-        map((event) => ({ event, isLonger: false })),
+        map((event): Joining => ({ event, isLonger: false })),
+        endWith<Joining>({ hasEnded: true, isLonger: false }),
         tap({ complete: () => ended.next() }),
       );
       return merge(candles, events).pipe(reduce);

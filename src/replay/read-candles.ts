@@ -12,8 +12,9 @@ import { type CsvRow, csvColumns, isCsvHeader } from "./csv-columns.js";
  *
  * CSV begins with a header, which names `date` or `timestamp`, `open`, `high`, `low`, `close`, `volume` and `swaps` in any
  * order; values hold no commas and no quotes. `timestamp` is in ms since the epoch, in CSV also ISO 8601 with a zone; a file
- * whose first candle is in unix seconds is refused. Prices and volume are from 0 to 1e100. Blank lines and unknown fields are skipped. It can be iterated as often as
- * `lines` can. Leaving early closes `lines`.
+ * whose first candle is in unix seconds is refused. Prices and volume are from 0 to 1e100. Blank lines and unknown fields are skipped. Whether
+ * `high` and `low` fit the other prices is not checked, as services differ in that; `auditCandles` says it. It can be iterated as
+ * often as `lines` can. Leaving early closes `lines`.
  *
  * Throws an `InvalidInputError` if `lines` is not iterable. Reading fails with one that names the line, counted from 1,
  * and the field, if the line is neither JSON nor a row of CSV, is not a candle, or is not newer than the candle before.

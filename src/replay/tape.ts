@@ -136,7 +136,8 @@ export function readTape(lines: Iterable<string>): ReadTape {
       cut = { number, cause: line };
       continue;
     }
-    if (requests.has(line.request)) throw lineError(number, `repeats request ${line.request}`);
+    if (requests.has(line.request))
+      throw lineError(number, `repeats request ${line.request}, as a second session in one file does`);
     requests.add(line.request);
     read.push(line);
     numbers.push(number);

@@ -277,4 +277,73 @@ describe("withTimeframe", () => {
       { numRuns: 150 },
     );
   });
+
+  describe("lets the history wait for that of the longer candles", () => {
+    const past = <E extends CandleEvent>(event: E): E => ({ ...event, live: false });
+    const minutes = (from: number, to: number) =>
+      Array.from({ length: to - from }, (_, at) => past(eventOf("new", from + at, "final", from + at)));
+    const fives = [0, 5, 10, 15].map((at) => past(fiveOf("new", at, "final", at)));
+
+    function watching() {
+      const [source, longer] = [new Subject<CandleEvent>(), new Subject<CandleEvent>()];
+      const events: IndicatorEvent[] = [];
+      source.pipe(withTimeframe(longer, CLOSE)).subscribe((event) => events.push(event));
+      const tell = (to: Subject<CandleEvent>, those: readonly CandleEvent[]) => {
+        const before = events.length;
+        for (const event of those) to.next(event);
+        return linesOf(events.slice(before));
+      };
+      return { source, longer, events, tell };
+    }
+
+    it("whichever comes first, in however many parts", async () => {
+      const running = [eventOf("new", 22, "closed", 22), eventOf("new", 23, "open", 23)];
+      const own = [...minutes(0, 22), ...running];
+      const other = [...fives, fiveOf("new", 20, "open", 20)];
+      const cuts = fc.array(fc.nat(30), { maxLength: 6 });
+      await fc.assert(
+        fc.asyncProperty(cuts, fc.array(fc.boolean(), { maxLength: 12 }), async (sizes, order) => {
+          const { source, longer, events, tell } = watching();
+          const [mine, theirs] = [[...own], [...other]];
+          for (const [at, isLonger] of order.entries()) {
+            const size = sizes[at % (sizes.length || 1)] ?? 1;
+            // What is told of the present comes at once with the end of its history.
+            if (isLonger) tell(longer, theirs.splice(0, size));
+            else if (mine.length > 2)
+              tell(source, mine.splice(0, mine.length - 2 <= size ? mine.length : size));
+            await Promise.resolve();
+          }
+          tell(source, mine.splice(0));
+          await Promise.resolve();
+          tell(longer, theirs.splice(0));
+          expect(events.map(({ candle, values }) => [candle.timestamp / MINUTE, values.trend])).toEqual(
+            own.map(({ candle: { timestamp } }) => {
+              const ended = fives.filter((five) => five.candle.timestamp + 5 * MINUTE <= timestamp + MINUTE);
+              return [timestamp / MINUTE, ended.at(-1)?.candle.close];
+            }),
+          );
+        }),
+        { numRuns: 200 },
+      );
+    });
+
+    it("but not past the next live close, the end of either stream, or where there is no history", async () => {
+      const first = watching();
+      expect(first.tell(first.source, [...minutes(0, 3), eventOf("new", 3, "open", 3)])).toEqual([]);
+      await Promise.resolve();
+      expect(first.tell(first.source, [eventOf("updated", 3, "open", 4)])).toEqual([]);
+      await Promise.resolve();
+      const told = first.tell(first.source, [eventOf("updated", 3, "closed", 5)]);
+      expect(told.map((line) => line.split(" ")[1])).toEqual(["0", "1", "2", "3", "3", "3"]);
+      expect(first.tell(first.source, [eventOf("new", 4, "open", 4)])).toHaveLength(1);
+      for (const end of ["source", "longer"] as const) {
+        const world = watching();
+        expect(world.tell(world.source, minutes(0, 3))).toEqual([]);
+        world[end].complete();
+        expect(world.events).toHaveLength(3);
+      }
+      const none = watching();
+      expect(none.tell(none.source, [eventOf("new", 7, "open", 7)])).toEqual(["new 7 open: –"]);
+    });
+  });
 });
