@@ -77,12 +77,13 @@ const TURN = 1_000;
 /** Asks for every slot. There may be thousands of polls: between two slots each is little more than a timer. */
 export class Poller<State> implements RunningPoll {
   readonly begunAt: number;
+  /** As last told. */
+  update: FeedUpdate<State> = UNASKED;
   readonly #core: ClientCore;
   readonly #poll: Poll<State>;
   readonly #views: ReadonlySet<MissingPair>;
   readonly #subscriber: Subscriber<FeedUpdate<State>>;
   readonly #tell: Tell | undefined;
-  #feed: FeedUpdate<State> = UNASKED;
   #slot: Slot;
   #observedAt = -Infinity;
   /** The last closing that was asked for: those that no answer has proven are left to later ones. */
@@ -117,12 +118,12 @@ export class Poller<State> implements RunningPoll {
   }
 
   get state(): RunningPoll["state"] {
-    const { state, isLate } = this.#feed;
+    const { state, isLate } = this.update;
     return state === undefined ? "starting" : isLate ? "stalled" : "live";
   }
 
   get lastError(): AnyPairstreamError | undefined {
-    return this.#feed.lastError;
+    return this.update.lastError;
   }
 
   /** Asks at once; further slots follow. */
@@ -157,7 +158,7 @@ export class Poller<State> implements RunningPoll {
       await this.#ask(this.#abort.signal);
     } catch (error) {
       if (this.#subscriber.closed || !isPairstreamError(error)) throw error;
-      const failures = this.#feed.failures + 1;
+      const failures = this.update.failures + 1;
       const hasPage = this.#hasPage;
       if (isFatal(error, hasPage)) {
         this.#tell?.({ type: "failure", error, failures });
@@ -166,7 +167,7 @@ export class Poller<State> implements RunningPoll {
       failure = hasPage ? asOfRunning(error) : error;
       if (this.#isMissing(failure)) for (const view of this.#views) view.miss(this.#core.scheduler.now());
       if ([...this.#views].some(({ isOver }) => isOver)) this.#tell?.({ type: "failure", error, failures });
-      this.#emit({ ...this.#feed, isFresh: false, isLate: true, failures, lastError: failure });
+      this.#emit({ ...this.update, isFresh: false, isLate: true, failures, lastError: failure });
     } finally {
       this.#abort = undefined;
       this.#timer?.unsubscribe();
@@ -180,13 +181,13 @@ export class Poller<State> implements RunningPoll {
     if (failure === undefined) return;
     const again = Math.max(0, due - this.#core.scheduler.now());
     const mayEnd = this.#isMissing(failure) && [...this.#views].some(({ isHasty }) => isHasty);
-    this.#tell?.({ type: "failure", error: failure, failures: this.#feed.failures, again, mayEnd });
+    this.#tell?.({ type: "failure", error: failure, failures: this.update.failures, again, mayEnd });
   }
 
   /** Asks until an answer has told all there is, and not once the next slot has come. */
   async #ask(signal: AbortSignal): Promise<void> {
     const { scheduler } = this.#core;
-    const isFirst = this.#feed.state === undefined;
+    const isFirst = this.update.state === undefined;
     // A stream that has shown nothing is as urgent as a closing.
     const priority = isFirst ? "close" : this.#slot.kind;
     for (let asks = 0, doubts = 0; ; asks += 1) {
@@ -246,20 +247,20 @@ export class Poller<State> implements RunningPoll {
   #awaitSlotEnd(isAgain: boolean): void {
     const at = this.#known(this.#slot.at);
     const { scheduler } = this.#core;
-    if (this.#feed.isLate || this.#subscriber.closed) return;
+    if (this.update.isLate || this.#subscriber.closed) return;
     // What is asked again has no slot of its own: the one that follows the last answer counts.
     const due = isAgain ? this.#slotFollowing(Math.max(at, this.#observedAt)).at : at;
     const end = Math.max(this.#slotFollowing(due).at, due + PATIENCE);
     if (end === Infinity) return;
     this.#timer = callAt(scheduler, end - serviceNow(this.#core) + scheduler.now(), () => {
-      this.#emit({ ...this.#feed, isLate: true, isFresh: false });
+      this.#emit({ ...this.update, isLate: true, isFresh: false });
       this.#tell?.({ type: "late" });
     });
   }
 
   #take({ state, currentAt, again, error, hasShown, newest }: Step<State>, isLast: boolean): void {
     if (state === undefined) return;
-    const wasLate = this.#feed.isLate;
+    const wasLate = this.update.isLate;
     // What no answer can prove yet is not missing.
     const provable = earliestTime(this.#core.serviceClock(), this.#core.scheduler.now());
     const isBehind = currentAt === undefined || this.#poll.schedule.nextDue(currentAt) + PATIENCE <= provable;
@@ -267,14 +268,14 @@ export class Poller<State> implements RunningPoll {
     const isSuccess = isLast || again === undefined;
     const { failures, lastError } = isSuccess
       ? { failures: 0, lastError: isLate ? error : undefined }
-      : this.#feed;
+      : this.update;
     this.#emit({ state, isFresh: true, isLate, failures, ...(lastError && { lastError }) });
     this.#tell?.({ type: "page", isLate, error: lastError, hasShown, newest });
   }
 
-  #emit(feed: FeedUpdate<State>): void {
-    this.#feed = feed;
-    this.#subscriber.next(feed);
+  #emit(update: FeedUpdate<State>): void {
+    this.update = update;
+    this.#subscriber.next(update);
   }
 
   /** An instant, or now where it surely lies ahead of the clock, which is another one since: it proves nothing. */
@@ -321,12 +322,12 @@ export class Poller<State> implements RunningPoll {
       this.#missedAt = this.#core.scheduler.now();
       if (isNotFound(error)) return next;
     }
-    const again = retryAt(this.#core, error, this.#feed.failures);
+    const again = retryAt(this.#core, error, this.update.failures);
     // A poll before this would fail at once: a 429 stops the client, or no units are left.
     const earliest = error instanceof QuotaExceededError ? again : now + heldFor(error);
     const due = Math.max(earliest, Math.min(next.at, again));
     const slot = due === next.at ? next : { at: due, kind };
-    if (this.#feed.state !== undefined) return slot;
+    if (this.update.state !== undefined) return slot;
     // Each slot takes several attempts: a stream that has not begun has no closing to prove, and leaves some of them out.
     return { ...slot, at: Math.max(slot.at, retryAt(this.#core, error, 1)) };
   }

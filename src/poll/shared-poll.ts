@@ -1,4 +1,4 @@
-import { BehaviorSubject, defer, finalize, map, Observable, share, take } from "rxjs";
+import { BehaviorSubject, defer, finalize, map, Observable, share } from "rxjs";
 import type { ClientCore } from "../client/core.js";
 import { MissingPair, type WhenMissing } from "./missing.js";
 import { type FeedUpdate, type Poll, Poller, UNASKED } from "./poller.js";
@@ -45,14 +45,11 @@ export function sharedFeed<State>(
 
 /** How the polls stand that run under a key with this beginning; those that nothing has come of are left out. */
 export function runningStates<State>(core: ClientCore, prefix: string): readonly FeedUpdate<State>[] {
-  const found: FeedUpdate<State>[] = [];
-  for (const [key, shared] of core.shared) {
-    if (!key.startsWith(prefix)) continue;
-    const { poller, updates } = shared as SharedPoll<State>;
-    // One that runs gives its last update at once; another one would begin.
-    if (poller !== undefined) updates.pipe(take(1)).subscribe((update) => found.push(update));
-  }
-  return found.filter(({ state }) => state !== undefined);
+  return [...core.shared].flatMap(([key, shared]) => {
+    if (!key.startsWith(prefix)) return [];
+    const update = (shared as SharedPoll<State>).poller?.update;
+    return update?.state === undefined ? [] : update;
+  });
 }
 
 /** Tells of a part of a stream besides its poll, until the second function is called. */
@@ -67,10 +64,7 @@ function sharedPoll<State>(core: ClientCore, key: string, make: () => Poll<State
   const running = core.shared.get(key) as SharedPoll<State> | undefined;
   if (running !== undefined) return running;
   const views = new Set<MissingPair>();
-  // Whoever subscribes again inside an error handler connects before the old connection is closed.
-  let connections = 0;
   const updates = new Observable<FeedUpdate<State>>((subscriber) => {
-    connections += 1;
     const poll = make();
     const { closeEvery, refreshEvery } = poll.schedule;
     const leave = core.spending.join({ closeEvery, refreshEvery, kind: poll.kind });
@@ -83,8 +77,8 @@ function sharedPoll<State>(core: ClientCore, key: string, make: () => Poll<State
     return () => {
       leave();
       core.metering.polls.delete(poller);
-      connections -= 1;
-      if (connections === 0 && core.shared.get(key) === shared) core.shared.delete(key);
+      // Whoever subscribes again inside an error handler connects before the old connection is closed.
+      if (shared.poller === poller && core.shared.get(key) === shared) core.shared.delete(key);
       teller?.stop();
       poller.stop();
     };

@@ -134,7 +134,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     name: "stays live through an outage",
     file: "poll/poller.ts",
     find: "isFresh: false, isLate: true, failures, lastError: failure",
-    replace: "isFresh: false, isLate: this.#feed.isLate, failures, lastError: failure",
+    replace: "isFresh: false, isLate: this.update.isLate, failures, lastError: failure",
     seeds: [61, 26],
   },
   {

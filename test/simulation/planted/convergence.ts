@@ -5,8 +5,8 @@ export const CONVERGENCE_FAULTS: readonly PlantedFault[] = [
   {
     name: "waits for two minutes more after an outage",
     file: "poll/poller.ts",
-    find: "if (this.#feed.state !== undefined) return slot;",
-    replace: "if (this.#feed.state !== undefined) return { ...slot, at: slot.at + 120_000 };",
+    find: "if (this.update.state !== undefined) return slot;",
+    replace: "if (this.update.state !== undefined) return { ...slot, at: slot.at + 120_000 };",
     seeds: [28, 39],
   },
   {

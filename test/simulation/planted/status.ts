@@ -23,7 +23,7 @@ export const STATUS_FAULTS: readonly PlantedFault[] = [
     replace:
       "this.#awaitSlotEnd(asks > 0);\n" +
       "      if (this.#core.serviceClock().machines.length > 1)\n" +
-      "        this.#emit({ ...this.#feed, isLate: true, isFresh: false });",
+      "        this.#emit({ ...this.update, isLate: true, isFresh: false });",
     seeds: [31, 1],
   },
   {
@@ -33,14 +33,14 @@ export const STATUS_FAULTS: readonly PlantedFault[] = [
     replace:
       "this.#awaitSlotEnd(asks > 0);\n" +
       "      const { hasFreshDate, bounds } = this.#core.serviceClock();\n" +
-      "      if (!hasFreshDate && bounds !== undefined) this.#emit({ ...this.#feed, isLate: true, isFresh: false });",
+      "      if (!hasFreshDate && bounds !== undefined) this.#emit({ ...this.update, isLate: true, isFresh: false });",
     seeds: [103, 174],
   },
   {
     name: "stays live after the first poll that failed",
     file: "poll/poller.ts",
     find: "isFresh: false, isLate: true, failures, lastError: failure",
-    replace: "isFresh: false, isLate: failures > 1 || this.#feed.isLate, failures, lastError: failure",
+    replace: "isFresh: false, isLate: failures > 1 || this.update.isLate, failures, lastError: failure",
     seeds: [14, 26],
   },
   {
