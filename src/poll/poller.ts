@@ -5,9 +5,8 @@ import type { PolledFeed, RunningPoll } from "../client/metering.js";
 import { earliestTime, safeSendTimeFor, sendTimeFor, serviceTimeBounds } from "../client/service-clock.js";
 import { callAt, sleepUntil } from "../client/timers.js";
 import { type AnyPairstreamError, ContractError, isPairstreamError, QuotaExceededError } from "../errors.js";
-import { asOfRunning, isFatal, isNotFound, isUnknown } from "./fatal.js";
+import { asOfRunning, heldFor, isFatal, isNotFound, isUnknown, quotaProbeAt, retryAt } from "./failure.js";
 import type { MissingPair } from "./missing.js";
-import { heldFor, quotaProbeAt, retryAt } from "./retry-at.js";
 import { nextSlot, type Schedule, type Slot } from "./schedule.js";
 import type { Tell } from "./teller.js";
 

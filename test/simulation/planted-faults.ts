@@ -283,7 +283,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "asks again at once when all attempts have failed",
-    file: "poll/retry-at.ts",
+    file: "poll/failure.ts",
     find: "Math.min(LONGEST_WAIT, delay));",
     replace: "Math.min(50, delay));",
     seeds: [26, 119, 14],

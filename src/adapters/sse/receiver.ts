@@ -2,7 +2,7 @@ import { concatAll, defer, finalize, from, type Observable } from "rxjs";
 import { sleepUntil } from "../../client/timers.js";
 import { ContractError, HttpError, InvalidInputError, PairstreamError } from "../../errors.js";
 import type { FeedStatus } from "../../feed-status.js";
-import { waitAfter } from "../../poll/wait-after.js";
+import { waitAfter } from "../../poll/failure.js";
 import { Link } from "./link.js";
 import { Mirror, type Part } from "./mirror.js";
 import type { ReceiverOptions } from "./options.js";

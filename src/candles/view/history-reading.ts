@@ -8,8 +8,7 @@ import {
   QuotaExceededError,
   RateLimitError,
 } from "../../errors.js";
-import { asOfRunning, isFatal } from "../../poll/fatal.js";
-import { retryAt } from "../../poll/retry-at.js";
+import { asOfRunning, isFatal, retryAt } from "../../poll/failure.js";
 import { joinTeller } from "../../poll/shared-poll.js";
 import type { Tell } from "../../poll/teller.js";
 import type { CandleWatch } from "../options.js";
