@@ -4,7 +4,7 @@ import { checkFlag, checkRange, checkSeries, checkWeekStart, toInstant } from ".
 import type { Candle, DateLike, Series, WeekStart } from "../contract/model.js";
 import { namesOf, SERIES_NAMES } from "../contract/names.js";
 import type { Span } from "../spans.js";
-import { type Intervals, intervalsOf, startFrom } from "../timeframe.js";
+import { intervalsOf, startFrom } from "../timeframe.js";
 import { type Making, makingOf } from "./making.js";
 import { DEFAULT_SETTLE } from "./options.js";
 import type { FinalPart } from "./read/forward.js";
@@ -65,15 +65,15 @@ const FETCH_NAMES = /* @__PURE__ */ namesOf<FetchCandlesOptions>({
  */
 export function fetchCandles(client: Client, query: Series & FetchCandlesOptions): Observable<Candle> {
   const core = coreOf(client);
-  const { series, weekStart, intervals, range } = checkCandleRange(query, FETCH_NAMES);
+  const asked = checkCandleRange(query, FETCH_NAMES);
+  const { intervals } = asked.rules;
   const isFilled = checkFlag("fillGaps", query.fillGaps);
-  const making = makingOf(series, weekStart, DEFAULT_SETTLE, 0);
 
   return defer(() => {
     const abort = new AbortController();
-    const { stored, leave } = holdSeries(core, making.served.series, weekStart);
+    const { stored, leave } = holdSeries(core, asked);
     const filler = isFilled ? new GapFiller(intervals) : undefined;
-    return from(readPast(core, making, { stored, range }, abort.signal)).pipe(
+    return from(readPast(core, asked, { stored }, abort.signal)).pipe(
       concatMap((part) =>
         filler === undefined ? part.candles : filledCandles(filler, finalStep(intervals, part)),
       ),
@@ -86,10 +86,7 @@ export function fetchCandles(client: Client, query: Series & FetchCandlesOptions
 }
 
 /** The candles of a series in a range, checked. */
-export interface CandleRange {
-  readonly series: Series;
-  readonly weekStart: WeekStart;
-  readonly intervals: Intervals;
+export interface CandleRange extends Making {
   /** From the start of an interval to that of another, or without an end. */
   readonly range: Span;
 }
@@ -113,26 +110,28 @@ export function checkCandleRange(
   const [start, end] = [bound("from", earliest), bound("to", Infinity)];
   checkRange(start, end, { from: "from", to: "to" });
   const startOf = (instant: number) => (Number.isFinite(instant) ? startFrom(intervals, instant) : instant);
-  return { series, weekStart, intervals, range: { from: startOf(start), to: startOf(end) } };
+  return {
+    ...makingOf(series, weekStart, DEFAULT_SETTLE, 0),
+    range: { from: startOf(start), to: startOf(end) },
+  };
 }
 
 interface PastOptions {
   /** Absent: all comes from the service. */
   readonly stored?: StoredSeries | undefined;
-  readonly range: Span;
   readonly skipsRows?: boolean | undefined;
 }
 
 /** The closed candles of a range, part by part. */
 export async function* readPast(
   core: ClientCore,
-  making: Making,
-  { stored, range, skipsRows }: PastOptions,
+  asked: CandleRange,
+  { stored, skipsRows }: PastOptions,
   signal: AbortSignal,
 ): AsyncGenerator<FinalPart> {
-  const { rules, served } = making;
+  const { rules, served, range } = asked;
   const { intervals } = served.rules;
-  const past = pastOf(core, making, stored);
+  const past = pastOf(core, asked, stored);
   let known: number | undefined;
   let reached = range.from;
   // Until the first answer the service's clock may not be known: one page is asked for whatever the time.

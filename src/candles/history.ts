@@ -4,8 +4,6 @@ import type { Candle, DateLike, Series, WeekStart } from "../contract/model.js";
 import { namesOf } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import { type CandleRange, checkCandleRange, readPast } from "./fetch.js";
-import { type Making, makingOf } from "./making.js";
-import { DEFAULT_SETTLE } from "./options.js";
 import { holdSeries, pastOf, type StoredSeries } from "./read/past.js";
 import { windowStart } from "./rules.js";
 
@@ -40,7 +38,7 @@ export function checkHistory(query: Series & HistoryQuery, now: number): Checked
   // A page asks for whole intervals.
   checkRange(start, end, { from: "from", to: "to" });
   const hasStart = query.from !== undefined;
-  const length = hasStart ? checked.intervals.count(start, Math.max(start, Math.min(end, now))) : 0;
+  const length = hasStart ? checked.rules.intervals.count(start, Math.max(start, Math.min(end, now))) : 0;
   if (query.count === undefined && length > MOST) {
     const allowed = `a range of at most ${MOST.toLocaleString("en")} intervals, or the last ones, by count`;
     throw new InvalidInputError(
@@ -62,14 +60,12 @@ export async function readHistory(
 ): Promise<readonly Candle[]> {
   const core = coreOf(client);
   const checked = checkHistory(query, serviceNow(core));
-  const { series, weekStart, range, count } = checked;
-  const making = makingOf(series, weekStart, DEFAULT_SETTLE, 0);
-  const { stored, leave } = holdSeries(core, making.served.series, weekStart);
+  const { stored, leave } = holdSeries(core, checked);
   try {
-    if (!Number.isFinite(range.from)) return await newestBefore(core, making, checked, stored, signal);
+    if (!Number.isFinite(checked.range.from)) return await newestBefore(core, checked, stored, signal);
     let candles: readonly Candle[] = [];
-    for await (const read of readPast(core, making, { stored, range }, signal))
-      candles = [...candles, ...read.candles].slice(-count);
+    for await (const read of readPast(core, checked, { stored }, signal))
+      candles = [...candles, ...read.candles].slice(-checked.count);
     return candles;
   } finally {
     leave();
@@ -78,13 +74,13 @@ export async function readHistory(
 
 async function newestBefore(
   core: ClientCore,
-  making: Making,
-  { range, count }: CheckedHistory,
+  checked: CheckedHistory,
   stored: StoredSeries | undefined,
   signal: AbortSignal,
 ): Promise<readonly Candle[]> {
-  const past = pastOf(core, making, stored);
-  const closedUntil = () => Math.min(range.to, windowStart(making.rules, serviceNow(core)));
+  const { rules, range, count } = checked;
+  const past = pastOf(core, checked, stored);
+  const closedUntil = () => Math.min(range.to, windowStart(rules, serviceNow(core)));
   // The first answer may tell that the service's clock is not this machine's.
   for (let until = closedUntil(), isSecond = false; ; isSecond = true) {
     const end = until;

@@ -5,6 +5,7 @@ import type { CandleRules } from "./rules.js";
 /** A series as it is shown, and the one of the service of which its candles are made: often the same. */
 export interface Making {
   readonly series: Series;
+  readonly weekStart: WeekStart;
   readonly rules: CandleRules;
   readonly served: {
     readonly series: Series<Timeframe>;
@@ -29,7 +30,7 @@ export function makingOf(
           series: Object.freeze({ ...series, timeframe }),
           rules: { ...rules, intervals: intervalsOf(timeframe, weekStart), frames: intervals },
         };
-  return { series, rules, served };
+  return { series, weekStart, rules, served };
 }
 
 /** The most intervals that one of `frames` holds. */

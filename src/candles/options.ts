@@ -51,7 +51,6 @@ export interface WatchOptions {
 
 /** Checked options: the poll that they need, and the subscriber's own view of it. */
 export interface CandleWatch extends Making {
-  readonly weekStart: WeekStart;
   /** The plain pace: the same for all that poll at the same instants. */
   readonly every: number | "close";
   /** The start of an interval, or a number of candles before the running one. */
@@ -104,7 +103,6 @@ export function checkWatch(options: Series & WatchOptions): CandleWatch {
   const weeks = series.timeframe.endsWith("w") ? weekStart : "";
   return {
     ...makingOf(series, weekStart, settle, revisionWindow),
-    weekStart,
     every,
     since: checkSince(options.since, intervals.start),
     fillGaps: checkFlag("fillGaps", options.fillGaps),

@@ -67,7 +67,7 @@ export function watchCandles(client: Client, options: Series & WatchOptions): Ob
 export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<CandleEvent> {
   return defer(() => {
     const [progress, leave] = enterHistory(core, watch);
-    const { stored, leave: letGo } = holdSeries(core, watch.served.series, watch.weekStart);
+    const { stored, leave: letGo } = holdSeries(core, watch);
     const joinedAt = core.scheduler.now();
     const clockAtJoin = core.serviceClock();
     /**

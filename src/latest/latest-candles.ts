@@ -8,7 +8,7 @@ import { holdSeries } from "../candles/read/past.js";
 import { settledUntil } from "../candles/rules.js";
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
 import { checkNumber } from "../contract/input.js";
-import type { Candle, Series, Timeframe, WeekStart } from "../contract/model.js";
+import type { Candle, Series, WeekStart } from "../contract/model.js";
 import { checkNames, namesOf, SERIES_NAMES } from "../contract/names.js";
 import { runningStates } from "../poll/shared-poll.js";
 import { clientSource, type PairSource } from "../source.js";
@@ -101,9 +101,7 @@ export async function latestCandles(
 }
 
 /** What is asked for, checked. */
-interface Wanted {
-  readonly making: Making;
-  readonly weekStart: WeekStart;
+interface Wanted extends Making {
   readonly count: number;
   /** Questions with the same key have the same answer. */
   readonly key: string;
@@ -115,7 +113,7 @@ function checkQuery(query: Series & LatestCandlesQuery): Wanted {
   const { series, weekStart, rules, served } = checkWatch(options);
   const count = checkNumber("count", asked, { min: 1, max: MOST_CANDLES, integer: true });
   const key = `${pollPrefixOf(series)}${weekStart} ${count}`;
-  return { making: { series, rules, served }, weekStart, count, key };
+  return { series, weekStart, rules, served, count, key };
 }
 
 /** The age of what was true at an instant of the service's clock. */
@@ -126,11 +124,12 @@ export function sinceObserved(core: ClientCore, observedAt: number, epoch: numbe
 /** What one request brings, or a few where it takes more than a page; `undefined` where the service does not tell it so. */
 async function newestAnswer(
   core: ClientCore,
-  { making: { rules, served }, weekStart, count }: Wanted,
+  wanted: Wanted,
   signal: AbortSignal,
 ): Promise<CandlesAnswer | undefined> {
-  const { series, rules: parts } = served;
-  const { leave } = holdSeries(core, series, weekStart);
+  const { rules, count } = wanted;
+  const { series, rules: parts } = wanted.served;
+  const { leave } = holdSeries(core, wanted);
   try {
     // Of longer candles one more is begun, as the oldest may not be whole.
     const most = parts.frames === undefined ? count : count * mostIn(parts.frames, parts.intervals) + 1;
@@ -156,9 +155,10 @@ function shownOf(frames: Intervals | undefined, found: readonly Candle[], most: 
 /** What a poll that runs knows, with what is stored before that; `undefined` where it is too old, or too little. */
 async function runningAnswer(
   core: ClientCore,
-  { making: { series, rules, served }, weekStart, count }: Wanted,
+  wanted: Wanted,
   maxAge: number,
 ): Promise<CandlesAnswer | undefined> {
+  const { series, rules, served, count } = wanted;
   const books = runningStates<CandleState>(core, pollPrefixOf(series)).flatMap(({ state, isLate }) => {
     const { book, endsEarly } = state!;
     // A poll of weeks that begin on another day has other candles.
@@ -176,7 +176,7 @@ async function runningAnswer(
   const missing = count - entries.length;
   // A store has what longer candles are made of.
   if (missing > 0 && series !== served.series) return undefined;
-  const before = missing > 0 ? await storedBefore(core, served.series, weekStart, finalUntil, missing) : [];
+  const before = missing > 0 ? await storedBefore(core, wanted, finalUntil, missing) : [];
   if (before === undefined) return undefined;
   const shown = entries.slice(-count);
   const open = shown.findIndex(({ status }) => status === "open");
@@ -187,12 +187,11 @@ async function runningAnswer(
 /** The last `count` candles before `end` in the client's store; `undefined` where it does not reach back so far. */
 async function storedBefore(
   core: ClientCore,
-  series: Series<Timeframe>,
-  weekStart: WeekStart,
+  making: Making,
   end: number,
   count: number,
 ): Promise<readonly Candle[] | undefined> {
-  const { stored, leave } = holdSeries(core, series, weekStart);
+  const { stored, leave } = holdSeries(core, making);
   try {
     const held = await stored?.read({ from: EARLIEST, to: end, last: count });
     const span = held?.covered.at(-1);
@@ -216,8 +215,7 @@ async function streamedAnswer(
   { source, wanted, age, ...options }: Streamed,
   signal: AbortSignal,
 ): Promise<CandlesAnswer> {
-  const { making, weekStart, count } = wanted;
-  const { series } = making;
+  const { series, weekStart, count } = wanted;
   const weeks = series.timeframe.endsWith("w") ? { weekStart } : {};
   const watch: Series & WatchOptions = { ...series, ...weeks, ...options, since: { candles: count } };
   const known = new Map<number, CandleEvent>();

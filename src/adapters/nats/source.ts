@@ -277,7 +277,8 @@ async function readStored(
   const asked = weekStart === undefined ? query : { ...query, weekStart };
   const { coveredFrom, coveredUntil } = status;
   if (coveredFrom === undefined || coveredUntil === undefined) return { holds: "nothing yet", asked };
-  const { range, count, intervals } = checkHistory(asked, scheduler.now());
+  const { range, count, rules: shown } = checkHistory(asked, scheduler.now());
+  const { intervals } = shown;
   const until = Math.min(range.to, coveredUntil);
   const older = { holds: `from ${new Date(coveredFrom).toISOString()} on`, asked };
   if (Number.isFinite(range.from) && range.from < coveredFrom) return older;

@@ -13,8 +13,7 @@ import {
   tap,
 } from "rxjs";
 import { checkHistory } from "../../candles/history.js";
-import { makingOf } from "../../candles/making.js";
-import { type CandleWatch, checkWatch, DEFAULT_SETTLE, type WatchOptions } from "../../candles/options.js";
+import { type CandleWatch, checkWatch, type WatchOptions } from "../../candles/options.js";
 import type { Series } from "../../contract/model.js";
 import { InvalidInputError } from "../../errors.js";
 import { type FeedStatus, isCandleWatch, isSameStatus } from "../../feed-status.js";
@@ -97,10 +96,9 @@ export function gatewaySource(url: string | URL, options: GatewaySourceOptions =
     history: async (query, callOptions = {}) => {
       const now = checked.scheduler.now();
       const wanted = checkHistory(query, now);
-      const making = makingOf(wanted.series, wanted.weekStart, DEFAULT_SETTLE, 0);
       const read = (asked: typeof query) =>
         readGatewayHistory({ ...checked, url: `${base}/history` }, asked, callOptions);
-      return making.served.rules.frames === undefined ? read(query) : readLonger(read, making, wanted, now);
+      return wanted.served.rules.frames === undefined ? read(query) : readLonger(read, wanted, now);
     },
   });
 }

@@ -60,7 +60,8 @@ export function queryOf(values: object): string {
 }
 
 /** Throws a `ContractError` unless these are candles as they were asked for. */
-function checkCandles(candles: readonly Candle[], { intervals, range, count }: CheckedHistory): void {
+function checkCandles(candles: readonly Candle[], { rules, range, count }: CheckedHistory): void {
+  const { intervals } = rules;
   if (candles.length > count)
     throw new ContractError(["candles"], `${candles.length} candles, but at most ${count} were asked for`);
   let reached = Math.max(range.from, 0);

@@ -1,6 +1,6 @@
 import type { CheckedHistory, HistoryQuery } from "../../candles/history.js";
 import { longerCandles } from "../../candles/longer-candle.js";
-import { type Making, mostIn } from "../../candles/making.js";
+import { mostIn } from "../../candles/making.js";
 import { DEFAULT_SETTLE, MOST_CANDLES } from "../../candles/options.js";
 import type { Candle, Series, Timeframe } from "../../contract/model.js";
 
@@ -12,8 +12,7 @@ type Read = (query: Series<Timeframe> & HistoryQuery) => Promise<readonly Candle
  */
 export async function readLonger(
   read: Read,
-  { served }: Making,
-  { range, count, weekStart }: CheckedHistory,
+  { served, range, count, weekStart }: CheckedHistory,
   now: number,
 ): Promise<readonly Candle[]> {
   const { intervals, frames = intervals } = served.rules;

@@ -1,11 +1,10 @@
 import { concatMap, defer, finalize, from, noop, type Observable, Subscription } from "rxjs";
 import { type CandleRange, checkCandleRange, readPast } from "../../candles/fetch.js";
 import type { Making } from "../../candles/making.js";
-import { DEFAULT_SETTLE } from "../../candles/options.js";
 import type { FinalPart } from "../../candles/read/forward.js";
 import { FULL_PAGE } from "../../candles/read/pages.js";
 import { pastOf } from "../../candles/read/past.js";
-import { type CandleRules, windowStart } from "../../candles/rules.js";
+import { windowStart } from "../../candles/rules.js";
 import { type Client, type ClientCore, coreOf } from "../../client/core.js";
 import { DEFAULT_COSTS } from "../../client/limits/spending.js";
 import { sleepUntil } from "../../client/timers.js";
@@ -69,9 +68,9 @@ const SECOND_LOOKS = 10;
  * ```
  */
 export function auditCost(query: Series & AuditRange): Cost {
-  const { intervals, range, series } = checkAuditRange(query);
+  const { rules, range, series } = checkAuditRange(query);
   checkServed(series);
-  const pages = Math.ceil(intervals.count(range.from, range.to) / FULL_PAGE);
+  const pages = Math.ceil(rules.intervals.count(range.from, range.to) / FULL_PAGE);
   const requests = pages + Math.min(pages, SECOND_LOOKS);
   return Object.freeze({ requests, units: requests * DEFAULT_COSTS.ohlcv });
 }
@@ -129,17 +128,19 @@ export function auditCost(query: Series & AuditRange): Cost {
  */
 export function auditCandles(client: Client, query: Series<Timeframe> & AuditOptions): Observable<Finding> {
   const core = coreOf(client);
-  const { weekStart, intervals, range, ...asked } = checkAuditRange(query);
+  const asked = checkAuditRange(query);
+  const { weekStart, range } = asked;
   const series = checkServed(asked.series);
   const audited = checkAudited(query.against, storeKeyOf(core.service, series, weekStart), range);
-  const rules = storeRules({ intervals, settle: DEFAULT_SETTLE, revisionWindow: 0 });
+  const rules = storeRules(asked.rules);
+  const audit: CandleRange = { ...asked, rules, served: { series, rules } };
 
   return defer(() => {
     const abort = new AbortController();
     const waiting = new Subscription();
     const leave = core.pairs.hold(series);
     const source: Audited = { read: (asked) => withinLimit(() => audited.read(asked), core, waiting) };
-    return from(findingsOf(core, series, source, rules, range, abort.signal)).pipe(
+    return from(findingsOf(core, audit, source, abort.signal)).pipe(
       concatMap((findings) => findings),
       finalize(() => {
         abort.abort();
@@ -159,19 +160,17 @@ function checkAuditRange(query: Series & AuditRange): CandleRange {
 /** What the reads of a range show, in parts whose candles fit in memory. */
 async function* findingsOf(
   core: ClientCore,
-  series: Series<Timeframe>,
+  audit: CandleRange,
   audited: Audited,
-  rules: CandleRules,
-  range: Span,
   signal: AbortSignal,
 ): AsyncGenerator<Finding[]> {
+  const { rules, range } = audit;
   const { intervals } = rules;
-  const making: Making = { series, rules, served: { series, rules } };
   const isStart = (instant: number) => intervals.start(instant) === instant;
   const outliers = new OutlierRule();
   let looksLeft = SECOND_LOOKS;
   let holes: Span[] | undefined;
-  for await (const read of readPast(core, making, { range, skipsRows: true }, signal)) {
+  for await (const read of readPast(core, audit, { skipsRows: true }, signal)) {
     // The first read tells the time, and so how far the audit goes.
     holes ??= await holesOf(audited, {
       ...range,
@@ -185,7 +184,7 @@ async function* findingsOf(
       let findings = compareCandles(sides, isStart);
       const extras = extrasIn(findings);
       if (extras.length > 0 && looksLeft > 0) {
-        sides = withServed(sides, [read, ...(await secondLook(core, making, sides, extras, signal))]);
+        sides = withServed(sides, [read, ...(await secondLook(core, audit, sides, extras, signal))]);
         findings = compareCandles(sides, isStart);
         if (extrasIn(findings).length === extras.length) looksLeft -= 1;
       }

@@ -26,9 +26,9 @@ export interface CandleState {
 
 /** The shared poll of a series. */
 export function candleFeed(core: ClientCore, watch: CandleWatch): Observable<FeedUpdate<CandleState>> {
-  const { series, served, weekStart, rules, every } = watch;
+  const { series, rules, every } = watch;
   return defer(() => {
-    const { stored, leave } = holdSeries(core, served.series, weekStart);
+    const { stored, leave } = holdSeries(core, watch);
     const make = (): Poll<CandleState> => {
       const candles = new LiveCandles(core, watch, stored);
       return {

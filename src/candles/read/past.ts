@@ -1,5 +1,4 @@
 import type { ClientCore } from "../../client/core.js";
-import type { Series, Timeframe, WeekStart } from "../../contract/model.js";
 import type { StoredCandles, StoreRange } from "../../contract/store.js";
 import type { Making } from "../making.js";
 import type { CandleRules } from "../rules.js";
@@ -37,8 +36,7 @@ export interface StoredSeries {
 /** Holds what is known of a series, and what is stored of it where the client has a store, until `leave` is called. */
 export function holdSeries(
   core: ClientCore,
-  series: Series<Timeframe>,
-  weekStart: WeekStart,
+  { served: { series }, weekStart }: Pick<Making, "served" | "weekStart">,
 ): { readonly stored: StoredSeries | undefined; leave(): void } {
   const letGo = core.pairs.hold(series);
   const stored = core.store?.open(series, weekStart) as StoredSeries | undefined;

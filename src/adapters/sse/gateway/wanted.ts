@@ -72,13 +72,13 @@ export function readWanted(
     }
     case "history": {
       const options = values as unknown as Extract<Wanted, { type: "history" }>["options"];
-      const { series, range, count, intervals } = checkHistory(options, now);
+      const { series, range, count, rules } = checkHistory(options, now);
       checkIsServed(series);
       const hasStart = Number.isFinite(range.from);
       if (!hasStart && options.count === undefined)
         return { type: "history", options: { ...options, count: Math.min(count, limits.maxCandles) } };
       const length = hasStart
-        ? intervals.count(range.from, Math.max(range.from, Math.min(range.to, now)))
+        ? rules.intervals.count(range.from, Math.max(range.from, Math.min(range.to, now)))
         : 0;
       checkCandles(hasStart ? "from" : "count", hasStart ? length : count, limits);
       return { type: "history", options };
