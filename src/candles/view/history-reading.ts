@@ -35,6 +35,8 @@ export class HistoryReading {
   /** Where the book takes over, and its newest final candles. */
   #until: number;
   #known: readonly number[];
+  /** Absent until it is read, and where nobody is warned. */
+  #tell: Tell | undefined;
 
   /** `running`: the interval in which the subscriber came. */
   constructor(
@@ -105,15 +107,15 @@ export class HistoryReading {
   async *#parts(signal: AbortSignal): AsyncGenerator<FinalPart> {
     const walk: BackwardWalk = { parts: [] };
     const [tell, leave] = joinTeller(this.#core, this.#watch.pollKey) ?? [];
-    const report = new Report(this.#core, this.#progress, tell);
+    this.#tell = tell;
     const past = pastOf(this.#core, this.#watch, this.#stored);
-    const options = { priority: "history", signal, tell, send: report.send } as const;
+    const options = { priority: "history", signal, tell, send: this.#send } as const;
     let reached: FinalPart | undefined;
     try {
       for (let failures = 0; ; ) {
         try {
           for await (const part of this.#ask(past, reached, walk, options)) {
-            report.well(failures);
+            this.#well(failures);
             failures = 0;
             reached = part;
             yield part;
@@ -122,7 +124,7 @@ export class HistoryReading {
         } catch (error) {
           if (signal.aborted || !isPairstreamError(error)) throw error;
           failures += 1;
-          if (!isFatal(error, true)) await report.pauseAfter(asOfRunning(error), failures, signal);
+          if (!isFatal(error, true)) await this.#pauseAfter(asOfRunning(error), failures, signal);
           else {
             tell?.({ type: "failure", error, failures });
             throw error;
@@ -155,28 +157,19 @@ export class HistoryReading {
     };
     yield* past.parts(query, options);
   }
-}
 
-/** How a history comes on: for its status, and for whoever is warned. */
-class Report {
-  constructor(
-    readonly core: ClientCore,
-    readonly progress: HistoryProgress | undefined,
-    /** Absent where nobody is warned. */
-    readonly tell: Tell | undefined,
-  ) {}
-
-  well(failures: number): void {
-    if (failures > 0) this.progress?.next({ failures: 0 });
-    this.tell?.({ type: "page" });
+  /** Tells that the history comes on again, after so many failures. */
+  #well(failures: number): void {
+    if (failures > 0) this.#progress?.next({ failures: 0 });
+    this.#tell?.({ type: "page" });
   }
 
   /** Tells of a failure, and waits until it is time to try again. */
-  pauseAfter(error: AnyPairstreamError, failures: number, signal: AbortSignal | undefined): Promise<void> {
-    const { core, progress } = this;
-    progress?.next({ failures, lastError: error });
+  #pauseAfter(error: AnyPairstreamError, failures: number, signal: AbortSignal | undefined): Promise<void> {
+    const core = this.#core;
+    this.#progress?.next({ failures, lastError: error });
     const recovery = safeSendTimeFor(core.serviceClock(), retryAt(core, error, failures));
-    this.tell?.({ type: "failure", error, failures, again: Math.max(0, recovery - core.scheduler.now()) });
+    this.#tell?.({ type: "failure", error, failures, again: Math.max(0, recovery - core.scheduler.now()) });
     return sleepUntil(core.scheduler, recovery, signal);
   }
 
@@ -184,18 +177,18 @@ class Report {
    * Waits where it has asked for too much, and asks on: a search that began anew would spend what it is allowed next on what it
    * has found out already. A walk does begin anew, as its cursors may be forgotten meanwhile.
    */
-  readonly send: ClientCore["send"] = async (ask) => {
+  readonly #send: ClientCore["send"] = async (ask) => {
     for (let failures = 0; ; ) {
       try {
-        const exchange = await this.core.send(ask);
-        if (failures > 0) this.well(failures);
+        const exchange = await this.#core.send(ask);
+        if (failures > 0) this.#well(failures);
         return exchange;
       } catch (thrown) {
         const error = isPairstreamError(thrown) ? asOfRunning(thrown) : thrown;
         const isTooMuch = error instanceof QuotaExceededError || error instanceof RateLimitError;
         if (ask.signal?.aborted || !isTooMuch) throw thrown;
         failures += 1;
-        await this.pauseAfter(error, failures, ask.signal);
+        await this.#pauseAfter(error, failures, ask.signal);
       }
     }
   };
