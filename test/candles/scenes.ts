@@ -1,6 +1,6 @@
 import fc from "fast-check";
-import { type CandleBook, emptyBook, lacksAllTwice, withoutAnchors } from "../../src/candles/read/book.js";
-import { type Judgement, judge } from "../../src/candles/read/judge.js";
+import { type CandleBook, emptyBook, withoutAnchors } from "../../src/candles/read/book.js";
+import { type Judgement, judge, lacksAllAnchors } from "../../src/candles/read/judge.js";
 import type { Page } from "../../src/candles/read/page.js";
 import { type CandleRules, windowStart } from "../../src/candles/rules.js";
 import type { Candle } from "../../src/contract/model.js";
@@ -98,7 +98,7 @@ export function play(rules: CandleRules, list: readonly Scene[]): Look[] {
       scene.isCopy && last !== undefined ? last : answer(rules, book, scene, { truth, now, epoch });
     last = page;
     const before = freezeDeep(book);
-    const judgement = looked(judge(rules, before, freezeDeep(page)), page, truth);
+    const judgement = looked(rules, judge(rules, before, freezeDeep(page)), page, truth);
     book = judgement.book;
     return { now, truth, page, before, judgement };
   });
@@ -153,9 +153,14 @@ function answer(
 }
 
 /** Where two answers lack all that has to be there, that is asked for alone, and whole answers show whether it is gone. */
-function looked(judgement: Judgement, { at }: Page, truth: ReadonlyMap<number, Candle>): Judgement {
+function looked(
+  rules: CandleRules,
+  judgement: Judgement,
+  page: Page,
+  truth: ReadonlyMap<number, Candle>,
+): Judgement {
   const { book } = judgement;
-  const isGone = lacksAllTwice(book, at) && !book.anchors.some((anchor) => truth.has(anchor));
+  const isGone = lacksAllAnchors(rules, book, page) && !book.anchors.some((anchor) => truth.has(anchor));
   return isGone ? { ...judgement, book: withoutAnchors(book), doubt: "time" } : judgement;
 }
 

@@ -2,9 +2,8 @@ import { ContractError, PairstreamError } from "../../errors.js";
 import { APART } from "../../poll/apart.js";
 import type { CandleRules } from "../rules.js";
 import { EARLIEST } from "./beginning.js";
-import { ANCHORS, type CandleBook, lacksAllTwice, withoutAnchors } from "./book.js";
-import { isGone } from "./evidence.js";
-import { type Judgement, judge } from "./judge.js";
+import { ANCHORS, type CandleBook, withoutAnchors } from "./book.js";
+import { type Judgement, judge, lacksAllAnchors } from "./judge.js";
 import type { Page } from "./page.js";
 import { FULL_PAGE, type ReadOptions, type SeriesPages } from "./pages.js";
 
@@ -27,9 +26,8 @@ export async function judged(
   options: ReadOptions,
 ): Promise<Judgement> {
   const judgement = judge(rules, book, page);
-  if (page.isInDoubt || !lacksAllTwice(judgement.book, page.at)) return judgement;
-  const { anchors, lacking: missedAt } = judgement.book;
-  if (!isGone(rules, page, anchors[0]!, missedAt.get(anchors[0]!)!)) return judgement;
+  if (page.isInDoubt || !lacksAllAnchors(rules, judgement.book, page)) return judgement;
+  const { anchors } = judgement.book;
   const to = rules.intervals.end(anchors.at(-1)!);
   const isPoll = options.priority !== "history";
   if (isPoll && page.isEmpty && anchors.length === ANCHORS) return judgement;

@@ -1,5 +1,4 @@
 import type { Candle } from "../../contract/model.js";
-import { isApart } from "../../poll/apart.js";
 import { type Span, withoutSpan } from "../../spans.js";
 import { type CandleStatus, isSame, laterOf } from "../event.js";
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
@@ -70,11 +69,6 @@ export function emptyBook(from: number, anchors: readonly number[] = []): Candle
 /** Whether a change tells that its candle is final. */
 export function isFinal({ type, status }: CandleChange): boolean {
   return type !== "removed" && status === "final";
-}
-
-/** Whether two answers lack all anchors, the last one made at `at`. Either both were cut, or the anchors are gone. */
-export function lacksAllTwice({ anchors, lacking }: CandleBook, at: number): boolean {
-  return anchors.length > 0 && anchors.every((anchor) => isApart(at, lacking.get(anchor) ?? at));
 }
 
 /** The book without its anchors, which are gone. What is final stays final. What is covered begins anew behind it. */

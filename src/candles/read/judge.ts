@@ -158,6 +158,12 @@ function anchorsGone(
   return anchors.filter((anchor) => isGone(rules, page, anchor, lacking.get(anchor) ?? page.at));
 }
 
+/** Whether answers have lacked all anchors for so long: either all of these were cut, or the anchors are gone. */
+export function lacksAllAnchors(rules: CandleRules, { anchors, lacking }: CandleBook, page: Page): boolean {
+  const isLost = (anchor: number) => isGone(rules, page, anchor, lacking.get(anchor) ?? page.at);
+  return anchors.length > 0 && anchors.every(isLost);
+}
+
 function anchorsAfter(
   { anchors, coveredFrom, finalUntil: before }: CandleBook,
   { candles }: Page,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { lacksAllTwice, withoutAnchors } from "../../../src/candles/read/book.js";
-import { pauseFor } from "../../../src/candles/read/judge.js";
-import { MINUTE } from "../minute-candles.js";
+import { withoutAnchors } from "../../../src/candles/read/book.js";
+import { lacksAllAnchors, pauseFor } from "../../../src/candles/read/judge.js";
+import { MINUTE, MINUTES } from "../minute-candles.js";
 import { observe } from "./observed-book.js";
 
 describe("the known candles that an answer has to show", () => {
@@ -60,12 +60,15 @@ describe("the known candles that an answer has to show", () => {
 
   it("are no less in doubt where all are lacking, and need a look at themselves", () => {
     const seen = observe({}, [-2, -1]);
+    const rules = { intervals: MINUTES, settle: 1_000, revisionWindow: 2 };
+    const areLost = (second: number) =>
+      lacksAllAnchors(rules, seen.book, seen.look(5, second, { 4: 1 }, { lacking: [-2, -1] }));
     for (const second of [1, 1.5]) {
       expect(seen.doubt(5, second, { 4: 1 }, { lacking: [-2, -1] })).toBe("rows");
-      expect(lacksAllTwice(seen.book, 5 * MINUTE + second * 1_000)).toBe(false);
+      expect(areLost(second)).toBe(false);
     }
     expect(seen.doubt(5, 2, { 4: 1 }, { lacking: [-2, -1] })).toBe("rows");
-    expect(lacksAllTwice(seen.book, 5 * MINUTE + 2_000)).toBe(true);
+    expect(areLost(2)).toBe(true);
     expect([seen.finalUntil, seen.covered, seen.anchors]).toEqual([0, [0, 0], [-2, -1]]);
     expect(withoutAnchors(seen.book)).toMatchObject({ anchors: [], lacking: new Map(), finalUntil: 0 });
   });
