@@ -1,11 +1,12 @@
 import type { ClientCore } from "../../client/core.js";
 import { sleepUntil } from "../../client/timers.js";
 import { APART, isApart } from "../../poll/apart.js";
+import type { Intervals } from "../../timeframe.js";
+import { mostIn } from "../making.js";
 import { type CandleRules, windowStart } from "../rules.js";
 import { ASKS, judged, type Losses, notWhole, pauseAfterStale, tellLosses } from "./asking.js";
 import { EARLIEST } from "./beginning.js";
 import { type CandleBook, emptyBook } from "./book.js";
-import { type Counted, stillWanted } from "./counted.js";
 import { firstRowOf } from "./evidence.js";
 import type { FinalPart, ForwardOptions } from "./forward.js";
 import { pauseFor } from "./judge.js";
@@ -20,6 +21,13 @@ import {
   strideAfter,
   strideToFind,
 } from "./stride.js";
+
+/** How many candles of the past are wanted. */
+export interface Counted {
+  readonly count: number;
+  /** The intervals of the longer candles that are counted, each as a whole; default: the candles that are read. */
+  readonly frames?: Intervals;
+}
 
 export interface BackwardOptions extends Counted, Losses {
   /** How far back to read at most; the start of an interval. Default: as far as there may be anything. */
@@ -52,6 +60,34 @@ export interface PastReader {
   parts(query: ForwardOptions, options: ReadOptions): AsyncGenerator<FinalPart>;
   /** The newest candles before an instant, in ascending parts: as many as are wanted, and what else their answers have shown. */
   newest(query: BackwardOptions, options: ReadOptions): Promise<readonly FinalPart[]>;
+}
+
+/** The longer intervals with candles that ascending parts hold as a whole, ascending. */
+export function wholeFrames(frames: Intervals, parts: readonly FinalPart[]): readonly number[] {
+  const from = parts[0]?.from ?? Infinity;
+  const starts = parts.flatMap(({ candles }) => candles.map(({ timestamp }) => frames.start(timestamp)));
+  return [...new Set(starts.filter((start) => start >= from))];
+}
+
+/** How many candles are still to be found, at most, where so many are wanted, or so many of the longer `frames`. */
+export function stillWanted(
+  { count, frames }: Counted,
+  parts: readonly FinalPart[],
+  intervals: Intervals,
+): number {
+  if (frames === undefined) return parts.reduce((left, { candles }) => left - candles.length, count);
+  return (count - wholeFrames(frames, parts).length) * mostIn(frames, intervals);
+}
+
+/** Ascending parts without all before the newest candles, so many of them; the first one begins at the first of these. */
+export function newestOf(parts: readonly FinalPart[], count: number): readonly FinalPart[] {
+  let surplus = parts.reduce((sum, { candles }) => sum + candles.length, -count);
+  return parts.flatMap((part) => {
+    if (surplus <= 0) return part;
+    const candles = part.candles.slice(surplus);
+    surplus -= part.candles.length;
+    return candles.length === 0 ? [] : { ...part, from: candles[0]!.timestamp, candles };
+  });
 }
 
 /**

@@ -1,4 +1,4 @@
-import type { ClientCore, Priority } from "../../client/core.js";
+import type { ClientCore } from "../../client/core.js";
 import type { PairFacts } from "../../client/known-pairs.js";
 import { readPage } from "../../client/send/walk.js";
 import type { Series, Timeframe } from "../../contract/model.js";
@@ -6,13 +6,10 @@ import { ohlcvRoute, snipersRoute } from "../../contract/routes.js";
 import { readSniperBody } from "../../contract/wire.js";
 import { PairstreamError } from "../../errors.js";
 import { isApart } from "../../poll/apart.js";
-import type { Tell } from "../../poll/teller.js";
+import type { AskOptions } from "../../poll/poller.js";
 import type { Intervals } from "../../timeframe.js";
 
-export interface ReadOptions {
-  readonly priority: Priority;
-  readonly signal: AbortSignal;
-  readonly tell?: Tell | undefined;
+export interface ReadOptions extends Pick<AskOptions, "priority" | "signal" | "tell"> {
   /** Sends what finds out where a series begins; default: as the client does. */
   readonly send?: ClientCore["send"];
 }

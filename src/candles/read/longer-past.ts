@@ -1,8 +1,7 @@
 import type { Candle } from "../../contract/model.js";
 import type { Intervals } from "../../timeframe.js";
 import { longerCandles } from "../longer-candle.js";
-import type { PastReader } from "./backward.js";
-import { wholeFrames } from "./counted.js";
+import { type PastReader, wholeFrames } from "./backward.js";
 import type { FinalPart } from "./forward.js";
 
 /** The past of longer candles, made of those that another reader gives. Its ranges begin and end with a longer interval. */

@@ -1,7 +1,6 @@
 import fc from "fast-check";
 import { expect } from "vitest";
-import { type BackwardWalk, readBackward } from "../../../src/candles/read/backward.js";
-import { newestOf } from "../../../src/candles/read/counted.js";
+import { type BackwardWalk, newestOf, readBackward } from "../../../src/candles/read/backward.js";
 import { type FinalPart, readForward } from "../../../src/candles/read/forward.js";
 import { ForwardWalk } from "../../../src/candles/read/forward-walk.js";
 import { SeriesPages } from "../../../src/candles/read/pages.js";

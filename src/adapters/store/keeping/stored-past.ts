@@ -1,7 +1,6 @@
 import { mostIn } from "../../../candles/making.js";
-import type { BackwardOptions, PastReader } from "../../../candles/read/backward.js";
+import { type BackwardOptions, type PastReader, stillWanted } from "../../../candles/read/backward.js";
 import { EARLIEST } from "../../../candles/read/beginning.js";
-import { stillWanted } from "../../../candles/read/counted.js";
 import type { FinalPart, ForwardOptions } from "../../../candles/read/forward.js";
 import { FULL_PAGE, type ReadOptions } from "../../../candles/read/pages.js";
 import { type CandleRules, windowStart } from "../../../candles/rules.js";
