@@ -9,7 +9,7 @@ import { type Making, makingOf } from "./making.js";
 import { DEFAULT_SETTLE } from "./options.js";
 import type { FinalPart } from "./read/forward.js";
 import { FULL_PAGE } from "./read/pages.js";
-import { holdSeries, pastOf, type StoredSeries } from "./read/past.js";
+import { openStored, pastOf, type StoredSeries } from "./read/past.js";
 import { windowStart } from "./rules.js";
 import { type FillStep, finalStep, GapFiller } from "./view/gap-filler.js";
 
@@ -71,7 +71,7 @@ export function fetchCandles(client: Client, query: Series & FetchCandlesOptions
 
   return defer(() => {
     const abort = new AbortController();
-    const { stored, leave } = holdSeries(core, asked);
+    const stored = openStored(core, asked);
     const filler = isFilled ? new GapFiller(intervals) : undefined;
     return from(readPast(core, asked, { stored }, abort.signal)).pipe(
       concatMap((part) =>
@@ -79,7 +79,7 @@ export function fetchCandles(client: Client, query: Series & FetchCandlesOptions
       ),
       finalize(() => {
         abort.abort();
-        leave();
+        stored?.close();
       }),
     );
   });

@@ -4,7 +4,7 @@ import type { Candle, DateLike, Series, WeekStart } from "../contract/model.js";
 import { namesOf } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import { type CandleRange, checkCandleRange, readPast } from "./fetch.js";
-import { holdSeries, pastOf, type StoredSeries } from "./read/past.js";
+import { openStored, pastOf, type StoredSeries } from "./read/past.js";
 import { windowStart } from "./rules.js";
 
 /** Which closed candles to read: all of a range, or only its newest ones. */
@@ -60,7 +60,7 @@ export async function readHistory(
 ): Promise<readonly Candle[]> {
   const core = coreOf(client);
   const checked = checkHistory(query, serviceNow(core));
-  const { stored, leave } = holdSeries(core, checked);
+  const stored = openStored(core, checked);
   try {
     if (!Number.isFinite(checked.range.from)) return await newestBefore(core, checked, stored, signal);
     let candles: readonly Candle[] = [];
@@ -68,7 +68,7 @@ export async function readHistory(
       candles = [...candles, ...read.candles].slice(-checked.count);
     return candles;
   } finally {
-    leave();
+    stored?.close();
   }
 }
 

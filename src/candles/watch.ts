@@ -19,7 +19,7 @@ import { joinTeller } from "../poll/shared-poll.js";
 import type { CandleEvent } from "./event.js";
 import { type CandleState, candleFeed } from "./live/poll-candles.js";
 import { type CandleWatch, checkWatch, type WatchOptions } from "./options.js";
-import { holdSeries } from "./read/past.js";
+import { openStored } from "./read/past.js";
 import { enterHistory } from "./view/history-progress.js";
 import { HistoryReading } from "./view/history-reading.js";
 import { CandleView, type ViewStep } from "./view/view.js";
@@ -67,7 +67,7 @@ export function watchCandles(client: Client, options: Series & WatchOptions): Ob
 export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<CandleEvent> {
   return defer(() => {
     const [progress, leave] = enterHistory(core, watch);
-    const { stored, leave: letGo } = holdSeries(core, watch);
+    const stored = openStored(core, watch);
     const joinedAt = core.scheduler.now();
     const clockAtJoin = core.serviceClock();
     /**
@@ -122,7 +122,7 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
       tap(() => noteTold()),
       finalize(() => {
         leave();
-        letGo();
+        stored?.close();
       }),
     );
   });

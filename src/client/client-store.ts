@@ -18,7 +18,7 @@ export interface StoreMeans {
 
 /** A store at the service of one client. */
 export interface ServingStore {
-  /** What is stored of a series, to be closed once; `holdSeries` of the candles knows what else it can do. */
+  /** What is stored of a series, to be closed once; `openStored` of the candles knows what else it can do. */
   open(series: Series<Timeframe>, weekStart: WeekStart): { close(): void };
 }
 

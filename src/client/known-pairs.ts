@@ -1,8 +1,8 @@
 import { BoundedMap } from "../bounded-map.js";
 import type { Series, Timeframe } from "../contract/model.js";
 
-/** How many pairs that nobody reads any more are remembered. */
-const PAIRS_KEPT = 1_000;
+/** How many pairs are remembered at most, those that were read last: more than most clients watch. */
+const PAIRS_KEPT = 20_000;
 
 /** What is known of a pair; instants are ms since the epoch. */
 export interface PairFacts {
@@ -17,42 +17,16 @@ export interface PairFacts {
   report: Promise<void> | undefined;
 }
 
-type Pair = Pick<Series, "network" | "pairAddress">;
-
-/** What a client has learned about pairs: about those that somebody holds, and those that were left last. */
+/** What a client has learned about pairs. */
 export class KnownPairs {
-  readonly #held = new Map<string, { readonly facts: PairFacts; holders: number }>();
-  readonly #left = new BoundedMap<string, PairFacts>(PAIRS_KEPT);
+  readonly #pairs = new BoundedMap<string, PairFacts>(PAIRS_KEPT);
 
-  /** The facts of a pair, the same for all who ask while somebody holds it. */
-  of(pair: Pair): PairFacts {
-    const key = pairKeyOf(pair);
-    const held = this.#held.get(key);
-    if (held !== undefined) return held.facts;
-    const facts = this.#left.get(key) ?? unknownPair();
-    this.#left.set(key, facts);
+  /** The facts of a pair, the same for all who ask. */
+  of({ network, pairAddress }: Pick<Series, "network" | "pairAddress">): PairFacts {
+    const key = `${network} ${pairAddress}`;
+    const unknown = { createdAt: undefined, firstAnswered: {}, reportedAt: -Infinity, report: undefined };
+    const facts = this.#pairs.get(key) ?? unknown;
+    this.#pairs.set(key, facts);
     return facts;
   }
-
-  /** Keeps the facts of a pair until the function that it returns is called, once. */
-  hold(pair: Pair): () => void {
-    const key = pairKeyOf(pair);
-    const held = this.#held.get(key) ?? { facts: this.#left.get(key) ?? unknownPair(), holders: 0 };
-    held.holders += 1;
-    this.#held.set(key, held);
-    return () => {
-      held.holders -= 1;
-      if (held.holders > 0) return;
-      this.#held.delete(key);
-      this.#left.set(key, held.facts);
-    };
-  }
-}
-
-function unknownPair(): PairFacts {
-  return { createdAt: undefined, firstAnswered: {}, reportedAt: -Infinity, report: undefined };
-}
-
-function pairKeyOf({ network, pairAddress }: Pair): string {
-  return `${network} ${pairAddress}`;
 }

@@ -4,7 +4,7 @@ import { longerCandles } from "../candles/longer-candle.js";
 import { type Making, mostIn } from "../candles/making.js";
 import { checkWatch, DEFAULT_SETTLE, pollPrefixOf, type WatchOptions } from "../candles/options.js";
 import { EARLIEST } from "../candles/read/beginning.js";
-import { holdSeries } from "../candles/read/past.js";
+import { openStored } from "../candles/read/past.js";
 import { settledUntil } from "../candles/rules.js";
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
 import { checkNumber } from "../contract/input.js";
@@ -124,25 +124,19 @@ export function sinceObserved(core: ClientCore, observedAt: number, epoch: numbe
 /** What one request brings, or a few where it takes more than a page; `undefined` where the service does not tell it so. */
 async function newestAnswer(
   core: ClientCore,
-  wanted: Wanted,
+  { rules, served, count }: Wanted,
   signal: AbortSignal,
 ): Promise<CandlesAnswer | undefined> {
-  const { rules, count } = wanted;
-  const { series, rules: parts } = wanted.served;
-  const { leave } = holdSeries(core, wanted);
-  try {
-    // Of longer candles one more is begun, as the oldest may not be whole.
-    const most = parts.frames === undefined ? count : count * mostIn(parts.frames, parts.intervals) + 1;
-    const newest = await askNewest(core, series, parts.intervals, most, { priority: "refresh", signal });
-    if (newest === undefined) return undefined;
-    const { observedAt, epoch } = newest;
-    const candles = Object.freeze(shownOf(parts.frames, newest.candles, most).slice(-count));
-    const end = settledUntil({ ...rules, settle: DEFAULT_SETTLE }, observedAt);
-    const closed = candles.filter(({ timestamp }) => timestamp < end).length;
-    return { candles, closed, observedAt, age: sinceObserved(core, observedAt, epoch) };
-  } finally {
-    leave();
-  }
+  const { series, rules: parts } = served;
+  // Of longer candles one more is begun, as the oldest may not be whole.
+  const most = parts.frames === undefined ? count : count * mostIn(parts.frames, parts.intervals) + 1;
+  const newest = await askNewest(core, series, parts.intervals, most, { priority: "refresh", signal });
+  if (newest === undefined) return undefined;
+  const { observedAt, epoch } = newest;
+  const candles = Object.freeze(shownOf(parts.frames, newest.candles, most).slice(-count));
+  const end = settledUntil({ ...rules, settle: DEFAULT_SETTLE }, observedAt);
+  const closed = candles.filter(({ timestamp }) => timestamp < end).length;
+  return { candles, closed, observedAt, age: sinceObserved(core, observedAt, epoch) };
 }
 
 /** The candles that are shown of so many at most: longer ones as a whole. */
@@ -191,7 +185,7 @@ async function storedBefore(
   end: number,
   count: number,
 ): Promise<readonly Candle[] | undefined> {
-  const { stored, leave } = holdSeries(core, making);
+  const stored = openStored(core, making);
   try {
     const held = await stored?.read({ from: EARLIEST, to: end, last: count });
     const span = held?.covered.at(-1);
@@ -199,7 +193,7 @@ async function storedBefore(
     const candles = held!.candles.filter(({ timestamp }) => timestamp >= span.from);
     return candles.length < count ? undefined : candles;
   } finally {
-    leave();
+    stored?.close();
   }
 }
 

@@ -138,14 +138,12 @@ export function auditCandles(client: Client, query: Series<Timeframe> & AuditOpt
   return defer(() => {
     const abort = new AbortController();
     const waiting = new Subscription();
-    const leave = core.pairs.hold(series);
     const source: Audited = { read: (asked) => withinLimit(() => audited.read(asked), core, waiting) };
     return from(findingsOf(core, audit, source, abort.signal)).pipe(
       concatMap((findings) => findings),
       finalize(() => {
         abort.abort();
         waiting.unsubscribe();
-        leave();
       }),
     );
   });

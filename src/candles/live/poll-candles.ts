@@ -13,7 +13,7 @@ import { type Judgement, pauseFor } from "../read/judge.js";
 import { longerBook } from "../read/longer-book.js";
 import type { Page } from "../read/page.js";
 import { FULL_PAGE, SeriesPages, type Wanted } from "../read/pages.js";
-import { holdSeries, type Recorder, type StoredSeries } from "../read/past.js";
+import { openStored, type Recorder, type StoredSeries } from "../read/past.js";
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
 
 /** The candles of a series that may still change, and what the last answer changed. */
@@ -28,7 +28,7 @@ export interface CandleState {
 export function candleFeed(core: ClientCore, watch: CandleWatch): Observable<FeedUpdate<CandleState>> {
   const { series, rules, every } = watch;
   return defer(() => {
-    const { stored, leave } = holdSeries(core, watch);
+    const stored = openStored(core, watch);
     const make = (): Poll<CandleState> => {
       const candles = new LiveCandles(core, watch, stored);
       return {
@@ -38,7 +38,7 @@ export function candleFeed(core: ClientCore, watch: CandleWatch): Observable<Fee
         feed: series,
       };
     };
-    return sharedFeed(core, watch.pollKey, make, watch).pipe(finalize(leave));
+    return sharedFeed(core, watch.pollKey, make, watch).pipe(finalize(() => stored?.close()));
   });
 }
 

@@ -33,18 +33,12 @@ export interface StoredSeries {
   close(): void;
 }
 
-/** Holds what is known of a series, and what is stored of it where the client has a store, until `leave` is called. */
-export function holdSeries(
+/** What is stored of a series where the client has a store; to be closed once. */
+export function openStored(
   core: ClientCore,
   { served: { series }, weekStart }: Pick<Making, "served" | "weekStart">,
-): { readonly stored: StoredSeries | undefined; leave(): void } {
-  const letGo = core.pairs.hold(series);
-  const stored = core.store?.open(series, weekStart) as StoredSeries | undefined;
-  const leave = () => {
-    letGo();
-    stored?.close();
-  };
-  return { stored, leave };
+): StoredSeries | undefined {
+  return core.store?.open(series, weekStart) as StoredSeries | undefined;
 }
 
 /** The past of a series: out of a store, if there is one, as far as that goes, and else as the service has it. */
