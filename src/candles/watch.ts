@@ -107,7 +107,7 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
     const isAhead = ({ book }: CandleState) => {
       const clock = core.serviceClock();
       const { latest } = serviceTimeBounds(clock, core.scheduler.now());
-      return watch.since === undefined && clock.bounds !== undefined && book.observedAt > latest;
+      return watch.since === undefined && clock.answers > 0 && book.observedAt > latest;
     };
 
     return candleFeed(core, watch).pipe(

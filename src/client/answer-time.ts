@@ -1,25 +1,24 @@
 import { madeAfter, madeBefore, type RoundTrip } from "./round-trip.js";
-import { earliestTime, type ServiceClock } from "./service-clock.js";
+import { boundsOf, earliestTime, type ServiceClock } from "./service-clock.js";
 
 /** The last ms of the second that a `Date` names. */
 const LAST_OF_SECOND = 999;
 
 /** The earliest time the service's clock can have shown when it made an answer, from which `clock` has learned already. */
 export function earliestAnswerTime(clock: ServiceClock, trip: RoundTrip): number {
-  const { bounds, machines } = clock;
   const { age, question } = trip;
   const [after, before] = [madeAfter(trip), madeBefore(trip)];
   const byBounds = earliestTime(clock, after);
-  if (bounds === undefined || trip.date === undefined) return byBounds;
+  if (trip.date === undefined) return byBounds;
   // A cache may write its own time into its copies. What may be a copy of an answer that was heard is as old as that one.
   const mayBeCopied = (one: ServiceClock["heard"][number]) =>
     one.question === question && one.high < Infinity && one.highAt <= before && one.lowAt >= after;
   const heard = age === undefined ? [] : clock.heard.filter(mayBeCopied);
   const date = Math.min(trip.date, ...heard.map(({ low, lowAt }) => low + lowAt));
   // Where the two cannot both be right, the earlier counts.
-  if (byBounds >= date + 1_000 || date > before + bounds.high) return Math.min(byBounds, date);
+  if (byBounds >= date + 1_000 || date > before + boundsOf(clock).high) return Math.min(byBounds, date);
   // With several machines nobody knows which one answered; the bounds hold for all.
-  if (machines.length > 1) return byBounds;
+  if (clock.machines.length > 1) return byBounds;
   // An age tells no more than the `Date`. Two answers of one second are less than one apart: one may be a copy of the other.
   return age === undefined ? Math.min(Math.max(byBounds, date), date + LAST_OF_SECOND) : date;
 }

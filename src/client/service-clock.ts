@@ -34,10 +34,8 @@ interface Heard extends Machine {
  * clocks differ: an instant counts as reached once all of them have reached it.
  */
 export interface ServiceClock {
-  /** Of all machines. Absent until a `Date` comes; until then the scheduler's clock stands in. */
-  readonly bounds: Bounds | undefined;
-  /** Machines that have answered lately, the one furthest behind first. */
-  readonly machines: readonly Machine[];
+  /** Machines that have answered lately, the one furthest behind first. Until a `Date` comes the scheduler's clock stands in. */
+  readonly machines: readonly [Machine, ...Machine[]];
   /** What the last two answers told that fit none of them. Once another one agrees there is a new machine, or the clock has jumped. */
   readonly doubted: readonly Machine[];
   /**
@@ -47,8 +45,6 @@ export interface ServiceClock {
   readonly heard: readonly Heard[];
   /** How many answers with a `Date` there were. */
   readonly answers: number;
-  /** Whether the last `Date` contradicts what is known. It proves nothing until another answer agrees with either. */
-  readonly isContradicted: boolean;
   /** Whether two sources agree: two answers, or one answer and the scheduler. One `Date` alone may be wrong. */
   readonly isConfirmed: boolean;
   /** Whether the last answer had a `Date` and no `Age`: the next one may prove by its `Date` what bounds do not. */
@@ -62,12 +58,10 @@ export interface ServiceClock {
 }
 
 export const unknownClock: ServiceClock = {
-  bounds: undefined,
-  machines: [],
+  machines: [{ low: 0, lowAt: Infinity, high: 0, highAt: Infinity, answer: 0 }],
   doubted: [],
   heard: [],
   answers: 0,
-  isContradicted: false,
   isConfirmed: false,
   hasFreshDate: false,
   roundTrip: 0,
@@ -118,10 +112,10 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     roundTrip: quickOf(before, length),
     shortest: Math.min(before.shortest, length),
   };
-  const { bounds: known, doubted } = before;
+  const { doubted } = before;
   // Without any Date the scheduler's clock is all there is.
   if (date === undefined) {
-    if (known === undefined) clock.isConfirmed = true;
+    if (before.answers === 0) clock.isConfirmed = true;
     return clock;
   }
   const isLost = (one: Heard) => one.high === Infinity && one.question === question;
@@ -134,15 +128,15 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
     highAt: made,
     answer: clock.answers,
   };
-  clock.isContradicted = false;
+  const known = boundsOf(before);
   const heard = before.heard.find((one) => one.low + one.lowAt === date && one.question === question);
   // A cache may hide the age of its copies. One that comes once its second is over tells nothing.
-  if (heard !== undefined && (sent >= heard.lowAt + 1_000 || seen.high < known!.low)) return clock;
+  if (heard !== undefined && (sent >= heard.lowAt + 1_000 || seen.high < known.low)) return clock;
   if (heard === undefined) {
     const others = before.heard.filter((one) => !isLost(one)).slice(0, REMEMBERED - 1);
     clock.heard = [{ ...seen, question }].concat(others);
   }
-  if (known === undefined) {
+  if (before.answers === 0) {
     clock.isConfirmed = seen.low <= NEAR && seen.high >= -NEAR;
     clock.epoch += 1;
     return ofMachines(clock, [seen]);
@@ -175,7 +169,6 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   }
   if (agreeing === undefined) {
     clock.doubted = [seen, ...doubted.slice(0, 1)];
-    clock.isContradicted = true;
     return clock;
   }
   const added = gapBetween(agreeing, seen) <= 0 ? updatedMachine(agreeing, seen, clock) : seen;
@@ -257,10 +250,21 @@ function withoutAnswersOf(other: Bounds, machine: Machine, roundTrip: number): M
 /** Goes by these machines, but for those that are forgotten. */
 function ofMachines(clock: Draft, known: readonly Machine[]): ServiceClock {
   const lately = known.filter((machine) => isRecent(machine, clock));
-  const machines = [...(lately.length === 0 ? known : lately)].sort((a, b) => a.low - b.low);
-  clock.machines = machines;
-  clock.bounds = { low: machines[0]!.low, high: Math.max(...machines.map(({ high }) => high)) };
+  const [first, ...others] = [...(lately.length === 0 ? known : lately)].sort((a, b) => a.low - b.low);
+  clock.machines = [first!, ...others];
   return clock;
+}
+
+/** The bounds of all machines. */
+export function boundsOf({ machines }: ServiceClock): Bounds {
+  let high = -Infinity;
+  for (const machine of machines) high = Math.max(high, machine.high);
+  return { low: machines[0].low, high };
+}
+
+/** Whether the last `Date` contradicts what is known. It proves nothing until another answer agrees with either. */
+export function isContradicted({ doubted, answers }: ServiceClock): boolean {
+  return doubted[0]?.answer === answers;
 }
 
 /** Whether one of the last answers is surely this machine's. */
@@ -284,19 +288,17 @@ function quickOf({ roundTrip, shortest }: ServiceClock, took: number): number {
 
 /** The service's time at an instant of the scheduler's, at least. */
 export function earliestTime({ machines: [machine] }: ServiceClock, now: number): number {
-  // Without any, the scheduler's clock stands in.
-  return machine === undefined ? now : now + asOf(machine, now).low;
+  return now + asOf(machine, now).low;
 }
 
 /** The same; and when a request sent then arrives, at most. */
 export function serviceTimeBounds(clock: ServiceClock, now: number): ServiceTimeBounds {
-  const { bounds, roundTrip } = clock;
-  return { earliest: earliestTime(clock, now), latest: now + (bounds?.high ?? 0) + 2 * roundTrip };
+  return { earliest: earliestTime(clock, now), latest: now + boundsOf(clock).high + 2 * clock.roundTrip };
 }
 
 /** The service's likeliest time at an instant of the scheduler's, by the machine that is furthest behind. */
 export function serviceTime({ machines: [machine] }: ServiceClock, now: number): number {
-  return machine === undefined ? now : now + middle(machine);
+  return now + middle(machine);
 }
 
 /** The likeliest value within bounds. Within wide ones the scheduler's own clock is as likely as any. */
@@ -322,7 +324,7 @@ export function sendTimeFor(clock: ServiceClock, target: number, next = Infinity
   const { machines } = clock;
   const [machine] = machines;
   const safe = safeSendTimeFor(clock, target);
-  if (machine === undefined || !clock.hasFreshDate) return safe;
+  if (!clock.hasFreshDate) return safe;
   const ahead = machines.at(-1)!;
   const isAlone = machine === ahead;
   const narrow = NARROW + clock.roundTrip;
@@ -350,7 +352,6 @@ export function sendTimeFor(clock: ServiceClock, target: number, next = Infinity
 
 /** The first instant, by the scheduler, at which a request may go out whose answer surely comes after `target`. */
 export function safeSendTimeFor({ machines: [machine] }: ServiceClock, target: number): number {
-  if (machine === undefined) return target;
   const at = target - machine.low;
   const drift = FASTEST_DRIFT * Math.max(0, at - machine.lowAt);
   return Math.ceil(at + drift / (1 - FASTEST_DRIFT));

@@ -15,7 +15,9 @@ import { Spending } from "../limits/spending.js";
 import type { Settings } from "../options.js";
 import type { RoundTrip } from "../round-trip.js";
 import {
+  boundsOf,
   earliestTime,
+  isContradicted,
   learn,
   type ServiceClock,
   serviceTimeBounds,
@@ -199,7 +201,7 @@ export class Sender {
         value: ask.parse(text, this.redact.quote),
         observedAt: earliestAnswerTime(clock, trip),
         epoch: clock.epoch,
-        isInDoubt: clock.isContradicted,
+        isInDoubt: isContradicted(clock),
       };
     } catch (thrown) {
       const error =
@@ -235,18 +237,18 @@ export class Sender {
   #learn(trip: RoundTrip): void {
     const before = this.clock;
     this.clock = learn(before, trip);
-    const { bounds, epoch, isConfirmed } = this.clock;
-    const { low, high } = bounds ?? { low: 0, high: 0 };
+    const { answers, epoch, isConfirmed } = this.clock;
+    const { low, high } = boundsOf(this.clock);
     const offset = (low + high) / 2;
     // One `Date` alone may be wrong.
     const isSame = before.isConfirmed && epoch === before.epoch;
     if (isConfirmed && !isSame && Math.abs(offset) > CLOCK_SLACK) this.say(clockText(offset));
-    const jumped = epoch !== before.epoch && before.bounds !== undefined;
-    const isNews = jumped || (bounds !== undefined && before.bounds === undefined);
+    const isNews = epoch !== before.epoch;
+    const jumped = isNews && before.answers > 0;
     if (isNews) this.spending.moveAlong();
     if (this.#isClockReported && !isNews) return;
     this.#isClockReported = true;
-    const source = bounds === undefined ? "scheduler" : "date";
+    const source = answers === 0 ? "scheduler" : "date";
     this.activity.emit(() => ({
       type: "clock",
       at: trip.received,

@@ -3,6 +3,7 @@ import { createClient } from "../../../src/client/client.js";
 import { coreOf } from "../../../src/client/core.js";
 import type { FetchLike } from "../../../src/client/send/transport.js";
 import { walkOf } from "../../../src/client/send/walk.js";
+import { boundsOf } from "../../../src/client/service-clock.js";
 import { ContractError, NetworkError, TimeoutError } from "../../../src/errors.js";
 import { VirtualClock } from "../../../src/replay/virtual-clock.js";
 import { failure, fakeClient, PAGE, PAIR, QUERY, type Reply, START, settled } from "../fake-service.js";
@@ -186,9 +187,9 @@ describe("the core", () => {
       after: 10,
     }));
     const core = coreOf(client);
-    expect(core.serviceClock().bounds).toBeUndefined();
+    expect(core.serviceClock().answers).toBe(0);
     await expect(settled(clock, core.send(ask))).rejects.toMatchObject({ status: 404 });
-    expect(core.serviceClock().bounds).toEqual({ low: 4_990, high: 6_000 });
+    expect(boundsOf(core.serviceClock())).toEqual({ low: 4_990, high: 6_000 });
     await clock.advanceTo(START + 1_000);
     const exchange = await settled(clock, core.send(ask));
     expect(exchange).toEqual({
@@ -257,7 +258,7 @@ describe("the core", () => {
     expect(fetchedAt).toBe(START + 77);
     await sent;
     // Each bound follows from one of the two.
-    expect(core.serviceClock().bounds).toEqual({ low: -77, high: 1_000 - 77 });
+    expect(boundsOf(core.serviceClock())).toEqual({ low: -77, high: 1_000 - 77 });
   });
 
   it("takes a fetch that throws, and one that writes to its headers", async () => {

@@ -32,8 +32,8 @@ export const STATUS_FAULTS: readonly PlantedFault[] = [
     find: "this.#awaitSlotEnd(asks > 0);",
     replace:
       "this.#awaitSlotEnd(asks > 0);\n" +
-      "      const { hasFreshDate, bounds } = this.#core.serviceClock();\n" +
-      "      if (!hasFreshDate && bounds !== undefined) this.#emit({ ...this.update, isLate: true, isFresh: false });",
+      "      const { hasFreshDate, answers } = this.#core.serviceClock();\n" +
+      "      if (!hasFreshDate && answers > 0) this.#emit({ ...this.update, isLate: true, isFresh: false });",
     seeds: [103, 174],
   },
   {

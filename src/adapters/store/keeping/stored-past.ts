@@ -4,8 +4,8 @@ import { EARLIEST } from "../../../candles/read/beginning.js";
 import type { FinalPart, ForwardOptions } from "../../../candles/read/forward.js";
 import { FULL_PAGE, type ReadOptions } from "../../../candles/read/pages.js";
 import { type CandleRules, windowStart } from "../../../candles/rules.js";
-import { type ClientCore, serviceNow } from "../../../client/core.js";
-import { earliestTime } from "../../../client/service-clock.js";
+import type { ClientCore } from "../../../client/core.js";
+import { earliestTime, isContradicted } from "../../../client/service-clock.js";
 import type { Candle } from "../../../contract/model.js";
 import type { Span, StoredCandles } from "../../../contract/store.js";
 import { withoutSpan } from "../../../spans.js";
@@ -187,13 +187,12 @@ export class StoredPast implements PastReader {
 
   #storedPart(span: Span, candles: readonly Candle[]): FinalPart {
     const clock = this.#core.serviceClock();
-    const earliest = earliestTime(clock, this.#core.scheduler.now());
     return {
       ...span,
       candles,
       unreadable: new Set(),
       hasUnplaced: false,
-      observedAt: clock.bounds === undefined ? serviceNow(this.#core) : earliest,
+      observedAt: earliestTime(clock, this.#core.scheduler.now()),
       epoch: clock.epoch,
     };
   }
@@ -220,5 +219,5 @@ export function storeRules({ intervals, settle, revisionWindow, frames }: Candle
 
 /** Whether the service's clock is certain enough to say for good what is past. */
 export function isTrusted(clock: ReturnType<ClientCore["serviceClock"]>): boolean {
-  return !clock.isContradicted && (clock.isConfirmed || clock.bounds === undefined);
+  return !isContradicted(clock) && (clock.isConfirmed || clock.answers === 0);
 }
