@@ -298,20 +298,20 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   {
     name: "ends a walk well at an empty page under a cursor",
     file: "client/send/walk.ts",
-    find: "return { page, trail: follow(trail, page.facts) };",
+    find: "expectOnward(trail, page.facts);\n        return page;",
     replace:
       "const facts = { ...page.facts, ...(page.facts.rows === 0 && { cursor: undefined }) };\n" +
-      "        return { page: { ...page, facts }, trail: follow(trail, facts) };",
+      "        expectOnward(trail, facts);\n        return { ...page, facts };",
     seeds: [327, 509],
   },
   {
     name: "ends a walk well at a cursor that was used",
     file: "client/send/walk.ts",
-    find: "return { page, trail: follow(trail, page.facts) };",
+    find: "expectOnward(trail, page.facts);\n        return page;",
     replace:
       "const isUsed = trail.cursors.includes(page.facts.cursor!);\n" +
       "        const facts = { ...page.facts, ...(isUsed && { cursor: undefined }) };\n" +
-      "        return { page: { ...page, facts }, trail: follow(trail, facts) };",
+      "        expectOnward(trail, facts);\n        return { ...page, facts };",
     seeds: [540, 312],
   },
   {

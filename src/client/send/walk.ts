@@ -19,23 +19,16 @@ interface Trail {
 /** A loop of cursors up to this length is refused before it is followed; a longer one shows in its rows. */
 const CURSORS_KEPT = 8;
 
-/**
- * The trail after one more page. Throws a `ContractError` if the page's cursor leads nowhere: then the rest of the range
- * is unknown.
- */
-function follow(trail: Trail, page: PageFacts): Trail {
-  const { cursor, rows, mostPages } = page;
-  const { cursors } = trail;
+/** Throws a `ContractError` if the cursor of the next page leads nowhere: then the rest of the range is unknown. */
+function expectOnward(trail: Trail, { cursor, rows, first, last, mostPages }: PageFacts): void {
+  if (cursor === undefined) return;
   const pages = trail.pages + 1;
-  const first = Math.min(trail.first, page.first);
-  const last = Math.max(trail.last, page.last);
-  if (cursor === undefined) return { pages, first, last, cursors };
-  const isPlaced = page.first <= page.last;
+  const isPlaced = first <= last;
   const goesFurther = first < trail.first || last > trail.last;
   const trouble =
     rows === 0
       ? "leads on from a page without rows"
-      : cursors.includes(cursor)
+      : trail.cursors.includes(cursor)
         ? "leads back to a page that was read"
         : isPlaced && !goesFurther
           ? "has led back to rows that were read"
@@ -43,7 +36,6 @@ function follow(trail: Trail, page: PageFacts): Trail {
             ? `leads on after ${pages} pages, more than the range can hold`
             : undefined;
   if (trouble !== undefined) throw new ContractError(["cursor"], trouble);
-  return { pages, first, last, cursors: [...cursors, cursor].slice(-CURSORS_KEPT) };
 }
 
 /** Reads a page of the candles of a range, and what it says of itself to a walk; `isStart` is as in `readOhlcvBody`. */
@@ -82,22 +74,28 @@ export async function* walkOf<T extends Paged>(
   send: ClientCore["send"],
   { route, parse, startedAt, ...call }: Walk<T>,
 ): AsyncGenerator<CallResult<T>, undefined, undefined> {
-  const cursors = startedAt === undefined ? [] : [startedAt];
-  let trail: Trail = { pages: 0, first: Infinity, last: -Infinity, cursors };
-  let cursor: string | undefined;
-  do {
+  let trail: Trail = { pages: 0, first: Infinity, last: -Infinity, cursors: startedAt ? [startedAt] : [] };
+  for (let cursor: string | undefined; ; ) {
     call.signal?.throwIfAborted();
     const reached = cursor;
-    const { value, ...result } = await send({
+    const result = await send({
       ...call,
       route: (now) => route(reached, now),
       parse: (text, quote) => {
         const page = parse(text, quote);
-        return { page, trail: follow(trail, page.facts) };
+        expectOnward(trail, page.facts);
+        return page;
       },
     });
-    trail = value.trail;
-    cursor = value.page.facts.cursor;
-    yield { ...result, value: value.page };
-  } while (cursor !== undefined);
+    yield result;
+    const { cursor: next, first, last } = result.value.facts;
+    if (next === undefined) return;
+    cursor = next;
+    trail = {
+      pages: trail.pages + 1,
+      first: Math.min(trail.first, first),
+      last: Math.max(trail.last, last),
+      cursors: [...trail.cursors, next].slice(-CURSORS_KEPT),
+    };
+  }
 }
