@@ -54,7 +54,7 @@ export class Budget {
   #served = 0;
   #places = noPlaces;
   #slow: SlowDown | undefined;
-  /** Since when polls, and histories, have waited without a break, not counting pauses; `Infinity` once that was told. */
+  /** Since when polls, and histories, have waited without a break; `Infinity` once that was told. */
   readonly #busySince = new Map<Waiting, number>();
   #pausedUntil = -Infinity;
   #latest = -Infinity;
@@ -106,7 +106,7 @@ export class Budget {
       };
       queue.set(waiter, this.#latest);
       const what = priority === "history" ? "histories" : "polls";
-      if (!this.#busySince.has(what)) this.#busySince.set(what, Math.max(this.#latest, this.#pausedUntil));
+      if (!this.#busySince.has(what)) this.#busySince.set(what, this.#latest);
       const stay = onAbort(signal, leave);
       this.serve();
     });
@@ -116,7 +116,6 @@ export class Budget {
   pause(instant: number): void {
     if (instant <= this.#pausedUntil) return;
     this.#pausedUntil = instant;
-    for (const [what, since] of this.#busySince) this.#busySince.set(what, Math.max(since, instant));
     this.#reportWait(instant, "too-many-requests");
     this.serve();
   }
@@ -150,13 +149,13 @@ export class Budget {
     this.#disarm();
   }
 
-  /** Tells once of polls, and once of histories, that have waited for a minute. */
+  /** Tells once of polls, and once of histories, that have waited for a minute, not counting pauses. */
   #noteWait(now: number): void {
     for (const [what, since] of this.#busySince) {
       const queues = what === "polls" ? this.#queues.slice(0, -1) : this.#queues.slice(-1);
       const waiting = queues.reduce((sum, { size }) => sum + size, 0);
       if (waiting === 0) this.#busySince.delete(what);
-      else if (now - since >= OVERLOAD) {
+      else if (now - Math.max(since, this.#pausedUntil) >= OVERLOAD) {
         this.#busySince.set(what, Infinity);
         this.#overloaded(what, waiting);
       }
