@@ -1,5 +1,4 @@
-import { madeAfter, madeBefore, type RoundTrip } from "./round-trip.js";
-import { boundsOf, earliestTime, type ServiceClock } from "./service-clock.js";
+import { boundsOf, earliestTime, madeAfter, type RoundTrip, type ServiceClock } from "./service-clock.js";
 
 /** The last ms of the second that a `Date` names. */
 const LAST_OF_SECOND = 999;
@@ -21,4 +20,9 @@ export function earliestAnswerTime(clock: ServiceClock, trip: RoundTrip): number
   if (clock.machines.length > 1) return byBounds;
   // An age tells no more than the `Date`. Two answers of one second are less than one apart: one may be a copy of the other.
   return age === undefined ? Math.min(Math.max(byBounds, date), date + LAST_OF_SECOND) : date;
+}
+
+/** The service made the answer before this instant, by the scheduler: a cache may count its age a second too high. */
+function madeBefore({ received, age = 0 }: RoundTrip): number {
+  return received - Math.max(0, age - 1) * 1_000;
 }

@@ -1,11 +1,11 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { earliestAnswerTime } from "../../src/client/answer-time.js";
-import type { RoundTrip } from "../../src/client/round-trip.js";
 import {
   boundsOf,
   isContradicted,
   learn,
+  type RoundTrip,
   safeSendTimeFor,
   sendTimeFor,
   unknownClock,

@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
-import type { RoundTrip } from "../../src/client/round-trip.js";
 import {
   boundsOf,
   isContradicted,
   learn,
+  type RoundTrip,
   type ServiceClock,
   sendTimeFor,
   serviceTime,

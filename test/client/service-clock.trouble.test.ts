@@ -1,12 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { earliestAnswerTime } from "../../src/client/answer-time.js";
-import type { RoundTrip } from "../../src/client/round-trip.js";
 import {
   boundsOf,
   earliestTime,
   isContradicted,
   learn,
+  type RoundTrip,
   safeSendTimeFor,
   sendTimeFor,
   serviceTime,

@@ -442,7 +442,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
   },
   {
     name: "takes the answer of a cache for one that was made just now",
-    file: "client/round-trip.ts",
+    file: "client/service-clock.ts",
     find: "- (age === undefined ? 0 : (age + 1) * 1_000);",
     replace: ";",
     seeds: [316, 349, 381],

@@ -1,7 +1,7 @@
 import type { Subscription } from "rxjs";
 import { onAbort } from "../../aborts.js";
 import type { Settings } from "../options.js";
-import type { RoundTrip } from "../round-trip.js";
+import type { RoundTrip } from "../service-clock.js";
 import { callAt } from "../timers.js";
 import type { Redactor } from "./redact.js";
 import {

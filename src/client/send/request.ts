@@ -13,12 +13,12 @@ import { Budget } from "../limits/budget.js";
 import type { CallKind } from "../limits/quota.js";
 import { Spending } from "../limits/spending.js";
 import type { Settings } from "../options.js";
-import type { RoundTrip } from "../round-trip.js";
 import {
   boundsOf,
   earliestTime,
   isContradicted,
   learn,
+  type RoundTrip,
   type ServiceClock,
   serviceTimeBounds,
   unanswered,
@@ -55,7 +55,6 @@ export class Sender {
   readonly spending: Spending;
   /** Every answer teaches it. */
   clock: ServiceClock = unknownClock;
-  #isClockReported = false;
   /** Answers 429 with no good one between them, and when the last of them came. */
   #refusals = { count: 0, at: -Infinity };
 
@@ -246,8 +245,8 @@ export class Sender {
     const isNews = epoch !== before.epoch;
     const jumped = isNews && before.answers > 0;
     if (isNews) this.spending.moveAlong();
-    if (this.#isClockReported && !isNews) return;
-    this.#isClockReported = true;
+    // The first answer tells by which clock the client goes, even if it has no `Date`.
+    if (!isNews && (answers > 0 || before.isConfirmed)) return;
     const source = answers === 0 ? "scheduler" : "date";
     this.activity.emit(() => ({
       type: "clock",
