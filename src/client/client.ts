@@ -10,9 +10,8 @@ import {
 import type { OhlcvPage, OhlcvQuery, Series, SniperReport, Timeframe } from "../contract/model.js";
 import { checkNames, namesOf, SERIES_NAMES, SNIPER_NAMES } from "../contract/names.js";
 import type { Quote } from "../contract/quote.js";
-import type { RefusedRow } from "../contract/refused-row.js";
 import { ohlcvRoute, snipersRoute } from "../contract/routes.js";
-import { LONGEST_CURSOR, readSniperBody } from "../contract/wire.js";
+import { LONGEST_CURSOR, type RefusedRow, readSniperBody } from "../contract/wire.js";
 import { InvalidInputError } from "../errors.js";
 import { intervalsOf } from "../timeframe.js";
 import { ActivityFeed } from "./activity.js";

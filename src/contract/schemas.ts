@@ -1,10 +1,15 @@
 import * as z from "zod/mini";
 import { ContractError } from "../errors.js";
 import { isPrintable, printableLines, shortened } from "./quote.js";
-import type { Flaw } from "./refused-row.js";
 
 /** How many characters an error shows of a key that the sender chose. */
 const SHOWN = 60;
+
+/** The first rule that a value breaks, and the path of it within the value. */
+export interface Flaw {
+  readonly path: readonly (string | number)[];
+  readonly issue: string;
+}
 
 /**
  * Turns a schema error into a `ContractError` about its first issue. `base` is the path of the checked value in the

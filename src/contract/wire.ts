@@ -15,8 +15,7 @@ import {
   type Timeframe,
 } from "./model.js";
 import { type Quote, shortened } from "./quote.js";
-import { type Flaw, RefusedRow } from "./refused-row.js";
-import { flawOf, frozen, listOf, name, orNull, printableText } from "./schemas.js";
+import { type Flaw, flawOf, frozen, listOf, name, orNull, printableText } from "./schemas.js";
 
 const NO_INSTANT = "not an instant: ISO 8601 with a zone, or seconds or ms since the epoch";
 const NO_AMOUNT = `not a number from 0 to ${LARGEST_AMOUNT}`;
@@ -97,6 +96,22 @@ const pageEnvelope = z.object({
 
 /** An unchecked row of candles. */
 type WireCandle = { readonly [field in keyof Candle | "trades"]?: unknown };
+
+/**
+ * A row that breaks the contract. `key` identifies the row across reads, if it can be read. The error is created on
+ * access: there may be thousands of such rows, and only one is reported.
+ */
+export class RefusedRow<Key> {
+  constructor(
+    readonly key: Key | undefined,
+    private readonly index: number,
+    private readonly flaw: Flaw,
+  ) {}
+
+  get error(): ContractError {
+    return new ContractError(["result", this.index, ...this.flaw.path], this.flaw.issue);
+  }
+}
 
 /** Rows that break the contract, apart from those of their page or report. */
 interface Refused<Key> {
