@@ -12,7 +12,7 @@ import {
   tap,
 } from "rxjs";
 import { type Client, type ClientCore, coreOf, serviceNow } from "../client/core.js";
-import { earliestTime, serviceTime, serviceTimeBounds } from "../client/service-clock.js";
+import { earliestTime, latestTime, serviceTime } from "../client/service-clock.js";
 import { CLOCK_SLACK } from "../client/warn.js";
 import type { Series } from "../contract/model.js";
 import { joinTeller } from "../poll/shared-poll.js";
@@ -106,7 +106,7 @@ export function candleEvents(core: ClientCore, watch: CandleWatch): Observable<C
     /** Whether what is known lies ahead of a clock that was set back since: which interval runs only a `Date` tells. */
     const isAhead = ({ book }: CandleState) => {
       const clock = core.serviceClock();
-      const { latest } = serviceTimeBounds(clock, core.scheduler.now());
+      const latest = latestTime(clock, core.scheduler.now());
       return watch.since === undefined && clock.answers > 0 && book.observedAt > latest;
     };
 

@@ -12,14 +12,6 @@ export interface RoundTrip {
   readonly question?: string;
 }
 
-/** The range in which the service's time lies. */
-export interface ServiceTimeBounds {
-  /** The service's clock shows this at least. */
-  readonly earliest: number;
-  /** The service's clock shows no more than this. */
-  readonly latest: number;
-}
-
 /** How far the service's clock is ahead of the scheduler's, in ms: between `low` and `high`. */
 interface Bounds {
   readonly low: number;
@@ -308,9 +300,9 @@ export function earliestTime({ machines: [machine] }: ServiceClock, now: number)
   return now + asOf(machine, now).low;
 }
 
-/** The same; and when a request sent then arrives, at most. */
-export function serviceTimeBounds(clock: ServiceClock, now: number): ServiceTimeBounds {
-  return { earliest: earliestTime(clock, now), latest: now + boundsOf(clock).high + 2 * clock.roundTrip };
+/** The service's time when a request arrives that is sent at an instant of the scheduler's, at most. */
+export function latestTime(clock: ServiceClock, now: number): number {
+  return now + boundsOf(clock).high + 2 * clock.roundTrip;
 }
 
 /** The service's likeliest time at an instant of the scheduler's, by the machine that is furthest behind. */

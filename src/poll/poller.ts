@@ -2,7 +2,7 @@ import type { Subscriber, Subscription } from "rxjs";
 import { type ClientCore, type Priority, serviceNow } from "../client/core.js";
 import type { CallKind } from "../client/limits/quota.js";
 import type { PolledFeed, RunningPoll } from "../client/metering.js";
-import { earliestTime, safeSendTimeFor, sendTimeFor, serviceTimeBounds } from "../client/service-clock.js";
+import { earliestTime, latestTime, safeSendTimeFor, sendTimeFor } from "../client/service-clock.js";
 import { callAt, sleepUntil } from "../client/timers.js";
 import { type AnyPairstreamError, ContractError, isPairstreamError, QuotaExceededError } from "../errors.js";
 import { asOfRunning, heldFor, isFatal, isNotFound, isUnknown, quotaProbeAt, retryAt } from "./failure.js";
@@ -279,7 +279,7 @@ export class Poller<State> implements RunningPoll {
 
   /** An instant, or now where it surely lies ahead of the clock, which is another one since: it proves nothing. */
   #known(instant: number): number {
-    const { latest } = serviceTimeBounds(this.#core.serviceClock(), this.#core.scheduler.now());
+    const latest = latestTime(this.#core.serviceClock(), this.#core.scheduler.now());
     return instant > latest ? serviceNow(this.#core) : instant;
   }
 

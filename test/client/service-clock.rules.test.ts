@@ -1,13 +1,14 @@
 import { describe, expect, it } from "vitest";
 import {
   boundsOf,
+  earliestTime,
   isContradicted,
+  latestTime,
   learn,
   type RoundTrip,
   type ServiceClock,
   sendTimeFor,
   serviceTime,
-  serviceTimeBounds,
   unanswered,
   unknownClock,
 } from "../../src/client/service-clock.js";
@@ -21,18 +22,23 @@ function learned(...trips: RoundTrip[]): ServiceClock {
   return trips.reduce(learn, unknownClock);
 }
 
+/** The service's time at least, and as a request arrives at most. */
+function timeBounds(clock: ServiceClock, now: number) {
+  return { earliest: earliestTime(clock, now), latest: latestTime(clock, now) };
+}
+
 const withoutDate = { sent: 0, received: 40, date: undefined };
 
 describe("what the service's time lies between", () => {
   it("is the scheduler's time until a Date comes, and no later than a way there", () => {
-    expect(serviceTimeBounds(unknownClock, 1_000)).toEqual({ earliest: 1_000, latest: 1_000 });
-    expect(serviceTimeBounds(learned(withoutDate), 1_000)).toEqual({ earliest: 1_000, latest: 1_080 });
+    expect(timeBounds(unknownClock, 1_000)).toEqual({ earliest: 1_000, latest: 1_000 });
+    expect(timeBounds(learned(withoutDate), 1_000)).toEqual({ earliest: 1_000, latest: 1_080 });
   });
 
   it("is what the Dates leave, and the way there, and less is proven as clocks may drift", () => {
     const clock = learned(trip(7_000, { took: 40 }));
-    expect(serviceTimeBounds(clock, 40)).toEqual({ earliest: 7_000, latest: 8_120 });
-    expect(serviceTimeBounds(clock, 10_040)).toEqual({ earliest: 16_999, latest: 18_120 });
+    expect(timeBounds(clock, 40)).toEqual({ earliest: 7_000, latest: 8_120 });
+    expect(timeBounds(clock, 10_040)).toEqual({ earliest: 16_999, latest: 18_120 });
   });
 
   it.each([
@@ -265,7 +271,7 @@ describe("a machine", () => {
   it("keeps what is proven of it until a later answer proves more by then", () => {
     const proven = (ahead: number) => {
       const clock = learned(trip(0, { took: 40 }), trip(ahead, { sent: 1_000_000, took: 40 }));
-      return serviceTimeBounds(clock, 1_000_040).earliest - 1_000_040;
+      return earliestTime(clock, 1_000_040) - 1_000_040;
     };
     expect(proven(-101)).toBeCloseTo(-140, 6);
     expect(proven(-99)).toBeCloseTo(-139, 6);

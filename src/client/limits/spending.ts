@@ -1,6 +1,5 @@
 import { QuotaExceededError } from "../../errors.js";
 import type { QuotaActivity } from "../activity.js";
-import type { ServiceTimeBounds } from "../service-clock.js";
 import {
   type CallKind,
   charged,
@@ -19,8 +18,8 @@ const NO_QUOTA: Quota = { units: Infinity, per: 86_400_000 };
 /** What calls cost, in units, if answers do not say. */
 export const DEFAULT_COSTS: Readonly<Record<CallKind, number>> = { ohlcv: 150, snipers: 50 };
 
-/** The bounds of the service's time now. */
-type ServiceNow = () => ServiceTimeBounds;
+/** The service's time now, at least, and when a request arrives that is sent now, at most. */
+type ServiceNow = () => { readonly earliest: number; readonly latest: number };
 export type QuotaReport = Omit<QuotaActivity, "type" | "at">;
 
 /** A request without an answer yet. */

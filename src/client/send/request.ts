@@ -17,10 +17,10 @@ import {
   boundsOf,
   earliestTime,
   isContradicted,
+  latestTime,
   learn,
   type RoundTrip,
   type ServiceClock,
-  serviceTimeBounds,
   unanswered,
   unknownClock,
 } from "../service-clock.js";
@@ -74,7 +74,10 @@ export class Sender {
       // As where an answer asks for a longer wait than the rules allow.
       settings.retry.maxDelay,
     );
-    const serviceNow = () => serviceTimeBounds(this.clock, scheduler.now());
+    const serviceNow = () => {
+      const now = scheduler.now();
+      return { earliest: earliestTime(this.clock, now), latest: latestTime(this.clock, now) };
+    };
     let isShort = false;
     this.spending = new Spending(quota, serviceNow, (told) => {
       activity.emit(() => ({ type: "quota", at: scheduler.now(), ...told }));
@@ -239,22 +242,20 @@ export class Sender {
     const { answers, epoch, isConfirmed } = this.clock;
     const { low, high } = boundsOf(this.clock);
     const offset = (low + high) / 2;
-    // One `Date` alone may be wrong.
-    const isSame = before.isConfirmed && epoch === before.epoch;
-    if (isConfirmed && !isSame && Math.abs(offset) > CLOCK_SLACK) this.say(clockText(offset));
     const isNews = epoch !== before.epoch;
-    const jumped = isNews && before.answers > 0;
+    // One `Date` alone may be wrong.
+    const isSure = isConfirmed && (isNews || !before.isConfirmed);
+    if (isSure && Math.abs(offset) > CLOCK_SLACK) this.say(clockText(offset));
     if (isNews) this.spending.moveAlong();
     // The first answer tells by which clock the client goes, even if it has no `Date`.
     if (!isNews && (answers > 0 || before.isConfirmed)) return;
-    const source = answers === 0 ? "scheduler" : "date";
     this.activity.emit(() => ({
       type: "clock",
       at: trip.received,
-      source,
+      source: answers === 0 ? "scheduler" : "date",
       offset,
       uncertainty: (high - low) / 2,
-      jumped,
+      jumped: isNews && before.answers > 0,
     }));
   }
 
