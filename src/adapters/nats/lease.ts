@@ -45,9 +45,17 @@ export interface Sighting {
   readonly since: number;
   /** Whether somebody lives: it has changed since it was first seen, or somebody leads without one. */
   readonly hasMoved: boolean;
+  /** The latest term that it has ever shown. After a loss of the lease the next term is later all the same. */
+  readonly term: number;
 }
 
-export const UNSEEN: Sighting = { readAt: -Infinity, shown: undefined, since: -Infinity, hasMoved: false };
+export const UNSEEN: Sighting = {
+  readAt: -Infinity,
+  shown: undefined,
+  since: -Infinity,
+  hasMoved: false,
+  term: 0,
+};
 
 /**
  * Notes the lease as it was read at `now`. `isLed`: where there is none, whether somebody leads all the same, or may.
@@ -71,6 +79,7 @@ export function sight(
     shown,
     since: isSame && !isInterrupted ? seen.since : now,
     hasMoved: seen.hasMoved || isLed || (seen.shown !== undefined && !isSame),
+    term: Math.max(seen.term, lease?.term ?? 0),
   };
 }
 
@@ -105,7 +114,7 @@ export function nextMove(
   if (held !== undefined && isOwn) {
     return { lease: { ...own, term: held }, isTaken: false, isQuiet: false };
   }
-  const term = Math.max((lease?.term ?? 0) + 1, Math.floor(now));
+  const term = Math.max(seen.term + 1, Math.floor(now));
   const take = (isQuiet: boolean) => ({ lease: { ...own, term }, isTaken: true, isQuiet });
   const isOver = now - seen.since >= (lease?.rules ?? rules).lease * PARTS.dead;
   if (lease === undefined) {

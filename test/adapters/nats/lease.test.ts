@@ -121,6 +121,14 @@ describe("the lease of a group", () => {
     );
   });
 
+  it("passes under a higher term after its loss, too, where a clock ran ahead that is gone", () => {
+    const looks = Array.from({ length: 8 }, (_, at) => [1_000 + at * 1_000, undefined] as const);
+    for (const term of [7, 10_000]) {
+      const move = moveAfter([[0, lease({ term })], ...looks]);
+      expect(move).toMatchObject({ isTaken: true, lease: { term: Math.max(term + 1, 8_000) } });
+    }
+  });
+
   it("of others who go by other rules is refused once they live, and taken after they have gone", () => {
     const rules = { ...RULES, lease: 4_000 };
     const look = (beat: number) => lease({ rules, beat });
