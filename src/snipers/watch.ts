@@ -195,7 +195,10 @@ function sniperAsker(
   /** Since when reports show none of the wallets that are known, by the scheduler. */
   let strangeSince: number | undefined;
 
-  /** What a report tells that shows none of the wallets that are known, or were kept; `undefined` of any other. */
+  /**
+   * What a report tells that shows none of the wallets that are known, or were kept: another one is asked for, and that tells no
+   * more. `undefined` of any other.
+   */
   const strangeStep = (
     { report, refused, hasList }: SniperBody,
     at: number,
@@ -207,12 +210,14 @@ function sniperAsker(
       return undefined;
     }
     const now = core.scheduler.now();
-    const again = strangeSince === undefined ? APART : undefined;
-    strangeSince ??= now;
+    if (strangeSince === undefined) {
+      strangeSince = now;
+      return { observedAt: at, again: APART };
+    }
     if (shown.length > 0 && now - strangeSince >= 2 * every + STRANGE) return undefined;
     const trouble = { unreadable: new Set<string>(), hasUnidentifiedRow: true };
     const error = new ContractError(["result"], LACKS_ALL);
-    return { state: { book, events: [], head, trouble }, observedAt: at, again, error };
+    return { state: { book, events: [], head, trouble }, observedAt: at, error };
   };
 
   return async ({ priority, signal, tell }) => {

@@ -241,6 +241,7 @@ describe("known", () => {
     );
     await other.clock.advanceTo(at("12:03:00"));
     expect(after.looks).toEqual([]);
+    expect(states.filter((state) => state.startsWith("live"))).toEqual([]);
     expect(states.at(-1)).toMatch(/^stalled .*lacks all wallets that were there/);
     other.interfere = () => undefined;
     await other.clock.advanceTo(at("12:04:40"));
