@@ -65,7 +65,7 @@ const FETCH_NAMES = /* @__PURE__ */ namesOf<FetchCandlesOptions>({
  */
 export function fetchCandles(client: Client, query: Series & FetchCandlesOptions): Observable<Candle> {
   const core = coreOf(client);
-  const asked = checkCandleRange(query, FETCH_NAMES);
+  const asked = checkCandleRange(query, FETCH_NAMES, finalMaking);
   const { intervals } = asked.rules;
   const isFilled = checkFlag("fillGaps", query.fillGaps);
 
@@ -91,13 +91,19 @@ export interface CandleRange extends Making {
   readonly range: Span;
 }
 
+/** How the final candles of any series are made. */
+export function finalMaking(series: Series, weekStart: WeekStart): Making {
+  return makingOf(series, weekStart, DEFAULT_SETTLE, 0);
+}
+
 /**
- * Checks a range that a user asks for; `names`: of the options that there are besides those of the series. `earliest`: where
- * one without `from` begins, if it may have none.
+ * Checks a range that a user asks for; `names`: of the options that there are besides those of the series; `make`: how its candles
+ * are made. `earliest`: where one without `from` begins, if it may have none.
  */
 export function checkCandleRange(
   query: Series & Partial<Pick<FetchCandlesOptions, "from" | "to" | "weekStart">>,
   names: readonly string[],
+  make: typeof finalMaking,
   earliest?: number,
 ): CandleRange {
   const series = checkSeries(query, [...SERIES_NAMES, ...names]);
@@ -110,10 +116,7 @@ export function checkCandleRange(
   const [start, end] = [bound("from", earliest), bound("to", Infinity)];
   checkRange(start, end, { from: "from", to: "to" });
   const startOf = (instant: number) => (Number.isFinite(instant) ? startFrom(intervals, instant) : instant);
-  return {
-    ...makingOf(series, weekStart, DEFAULT_SETTLE, 0),
-    range: { from: startOf(start), to: startOf(end) },
-  };
+  return { ...make(series, weekStart), range: { from: startOf(start), to: startOf(end) } };
 }
 
 interface PastOptions {

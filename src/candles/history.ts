@@ -3,7 +3,7 @@ import { checkNumber, checkRange } from "../contract/input.js";
 import type { Candle, DateLike, Series, WeekStart } from "../contract/model.js";
 import { namesOf } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
-import { type CandleRange, checkCandleRange, readPast } from "./fetch.js";
+import { type CandleRange, checkCandleRange, finalMaking, readPast } from "./fetch.js";
 import { openStored, pastOf, type StoredSeries } from "./read/past.js";
 import { windowStart } from "./rules.js";
 
@@ -33,7 +33,7 @@ export interface CheckedHistory extends CandleRange {
 
 /** Checks what a page asks for; `now`: about the service's now. Throws an `InvalidInputError`. */
 export function checkHistory(query: Series & HistoryQuery, now: number): CheckedHistory {
-  const checked = checkCandleRange(query, HISTORY_NAMES, -Infinity);
+  const checked = checkCandleRange(query, HISTORY_NAMES, finalMaking, -Infinity);
   const { from: start, to: end } = checked.range;
   // A page asks for whole intervals.
   checkRange(start, end, { from: "from", to: "to" });

@@ -1,6 +1,7 @@
 import { concatMap, defer, finalize, from, noop, type Observable, Subscription } from "rxjs";
 import { type CandleRange, checkCandleRange, readPast } from "../../candles/fetch.js";
 import type { Making } from "../../candles/making.js";
+import { DEFAULT_SETTLE } from "../../candles/options.js";
 import type { FinalPart } from "../../candles/read/forward.js";
 import { FULL_PAGE } from "../../candles/read/pages.js";
 import { pastOf } from "../../candles/read/past.js";
@@ -16,6 +17,7 @@ import type { Cost } from "../../cost.js";
 import { ContractError } from "../../errors.js";
 import { APART } from "../../poll/apart.js";
 import type { Span } from "../../spans.js";
+import { intervalsOf } from "../../timeframe.js";
 import { type BothSides, compareCandles, holesIn, sortedFindings, withServed } from "./audit-compare.js";
 import type { Finding } from "./audit-finding.js";
 import { OutlierRule } from "./audit-outliers.js";
@@ -68,8 +70,7 @@ const SECOND_LOOKS = 10;
  * ```
  */
 export function auditCost(query: Series & AuditRange): Cost {
-  const { rules, range, series } = checkAuditRange(query);
-  checkServed(series);
+  const { rules, range } = checkAuditRange(query);
   const pages = Math.ceil(rules.intervals.count(range.from, range.to) / FULL_PAGE);
   const requests = pages + Math.min(pages, SECOND_LOOKS);
   return Object.freeze({ requests, units: requests * DEFAULT_COSTS.ohlcv });
@@ -129,17 +130,14 @@ export function auditCost(query: Series & AuditRange): Cost {
 export function auditCandles(client: Client, query: Series<Timeframe> & AuditOptions): Observable<Finding> {
   const core = coreOf(client);
   const asked = checkAuditRange(query);
-  const { weekStart, range } = asked;
-  const series = checkServed(asked.series);
-  const audited = checkAudited(query.against, storeKeyOf(core.service, series, weekStart), range);
-  const rules = storeRules(asked.rules);
-  const audit: CandleRange = { ...asked, rules, served: { series, rules } };
+  const key = storeKeyOf(core.service, asked.served.series, asked.weekStart);
+  const audited = checkAudited(query.against, key, asked.range);
 
   return defer(() => {
     const abort = new AbortController();
     const waiting = new Subscription();
-    const source: Audited = { read: (asked) => withinLimit(() => audited.read(asked), core, waiting) };
-    return from(findingsOf(core, audit, source, abort.signal)).pipe(
+    const source: Audited = { read: (range) => withinLimit(() => audited.read(range), core, waiting) };
+    return from(findingsOf(core, asked, source, abort.signal)).pipe(
       concatMap((findings) => findings),
       finalize(() => {
         abort.abort();
@@ -150,9 +148,17 @@ export function auditCandles(client: Client, query: Series<Timeframe> & AuditOpt
 }
 
 function checkAuditRange(query: Series & AuditRange): CandleRange {
-  const checked = checkCandleRange(query, RANGE_NAMES);
+  const checked = checkCandleRange(query, RANGE_NAMES, auditMaking);
   toInstant("to", query.to);
   return checked;
+}
+
+/** A store holds what the service serves. */
+function auditMaking(asked: Series, weekStart: WeekStart): Making {
+  const series = checkServed(asked);
+  const intervals = intervalsOf(series.timeframe, weekStart);
+  const rules = storeRules({ intervals, settle: DEFAULT_SETTLE, revisionWindow: 0 });
+  return { series, weekStart, rules, served: { series, rules } };
 }
 
 /** What the reads of a range show, in parts whose candles fit in memory. */
