@@ -4,15 +4,15 @@ import { RateLimitError } from "../../errors.js";
 import type { Priority, ThrottledActivity } from "../activity.js";
 import { callAt } from "../timers.js";
 import {
-  allowancesOf,
+  allowed,
   ended,
   entered,
+  grown,
+  halved,
   noPlaces,
   opensAt,
   type RateLimit,
-  type SlowDown,
   setBack,
-  slowed,
 } from "./places.js";
 
 /**
@@ -53,7 +53,8 @@ export class Budget {
   /** How many waiters have started. */
   #served = 0;
   #places = noPlaces;
-  #slow: SlowDown | undefined;
+  /** The share of the limit that may be used, as the service has refused requests. */
+  #share = 1;
   /** Since when polls, and histories, have waited without a break; `Infinity` once that was told. */
   readonly #busySince = new Map<Waiting, number>();
   #pausedUntil = -Infinity;
@@ -122,7 +123,7 @@ export class Budget {
 
   /** Starts half as many in a window from now on, and then ever more: the service has refused a request. */
   slowDown(): void {
-    if (this.#limit !== undefined) this.#slow = slowed(this.#slow, this.#limit, this.#now());
+    if (this.#limit !== undefined) this.#share = halved(this.#share, this.#limit);
   }
 
   /** For how many ms more nothing may start because of a pause; 0 where there is none. */
@@ -166,7 +167,10 @@ export class Budget {
   #enter(): number | undefined {
     const now = this.#now();
     if (this.#opensAt(now) > now) return undefined;
-    if (this.#limit !== undefined) this.#places = entered(this.#places, now);
+    if (this.#limit !== undefined) {
+      this.#places = entered(this.#places, now);
+      this.#share = grown(this.#share, this.#limit);
+    }
     return now;
   }
 
@@ -193,11 +197,11 @@ export class Budget {
   }
 
   #opensAt(now: number): number {
-    return Math.max(this.#limitOpensAt(now, this.#slow), this.#pausedUntil);
+    return Math.max(this.#limitOpensAt(now, this.#share), this.#pausedUntil);
   }
 
-  #limitOpensAt(now: number, slow?: SlowDown): number {
-    return this.#limit === undefined ? now : opensAt(this.#places, allowancesOf(this.#limit, slow), now);
+  #limitOpensAt(now: number, share: number): number {
+    return this.#limit === undefined ? now : opensAt(this.#places, allowed(share, this.#limit), now);
   }
 
   #first(): Waiter | undefined {
@@ -219,8 +223,6 @@ export class Budget {
     if (now < this.#latest) {
       this.#places = setBack(this.#places, this.#latest - now);
       this.#pausedUntil -= this.#latest - now;
-      if (this.#slow !== undefined)
-        this.#slow = { ...this.#slow, since: this.#slow.since - (this.#latest - now) };
     }
     this.#latest = now;
     return now;
@@ -237,7 +239,7 @@ export class Budget {
         this.serve();
       });
     }
-    const reason = instant > this.#limitOpensAt(now) ? "too-many-requests" : "rate-limit";
+    const reason = instant > this.#limitOpensAt(now, 1) ? "too-many-requests" : "rate-limit";
     this.#reportWait(isKnown ? instant : undefined, reason);
   }
 

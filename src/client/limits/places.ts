@@ -6,60 +6,37 @@ export interface Places {
   readonly leaving: readonly number[];
 }
 
-/** How many requests may count at once, from an instant on. */
-export interface Allowance {
-  readonly from: number;
-  readonly requests: number;
-}
-
 /** At most `requests` in any window of `per` ms. */
 export interface RateLimit {
   readonly requests: number;
   readonly per: number;
 }
 
-/** From `since` on, a client starts no more than a share of its rate limit, as the service has refused requests. */
-export interface SlowDown {
-  readonly share: number;
-  readonly since: number;
-}
-
-/** In how many windows the share doubles. */
+/** In how many full windows the share of a limit doubles that may be used. */
 const DOUBLING = 10;
 
-/** The slow-down after one more refusal. */
-export function slowed(slow: SlowDown | undefined, { requests, per }: RateLimit, now: number): SlowDown {
-  const share = slow ? shareAt(slow, Math.floor((now - slow.since) / per)) : 1;
-  return { share: Math.max(1 / requests, share / 2), since: now };
+/** The share after one more refusal. */
+export function halved(share: number, { requests }: RateLimit): number {
+  return Math.max(1 / requests, share / 2);
 }
 
-/** How many requests may count at once, from which instant on: all that the limit allows, or ever more until then. */
-export function allowancesOf({ requests, per }: RateLimit, slow: SlowDown | undefined): readonly Allowance[] {
-  if (slow === undefined) return [{ from: -Infinity, requests }];
-  const windows = Math.ceil(DOUBLING * Math.log2(1 / slow.share));
-  return Array.from({ length: windows + 1 }, (_, window) => ({
-    from: window === 0 ? -Infinity : slow.since + window * per,
-    requests: Math.max(1, Math.floor(requests * shareAt(slow, window))),
-  }));
+/** The share after one more start: only what was tried may be tried with more. */
+export function grown(share: number, limit: RateLimit): number {
+  return Math.min(1, share * 2 ** (1 / DOUBLING / allowed(share, limit)));
 }
 
-/** The share that many windows after the refusal. */
-function shareAt({ share }: SlowDown, windows: number): number {
-  return Math.min(1, share * 2 ** (windows / DOUBLING));
+/** How many requests may count at once. */
+export function allowed(share: number, { requests }: RateLimit): number {
+  return Math.max(1, Math.floor(requests * share));
 }
 
 export const noPlaces: Places = { underWay: 0, leaving: [] };
 
 /** The instant from which on the next request may start; `Infinity` while that depends on those under way. */
-export function opensAt({ underWay, leaving }: Places, rooms: readonly Allowance[], now: number): number {
-  let first = Infinity;
-  for (const { from, requests } of rooms) {
-    const start = Math.max(from, now);
-    const inTheWay = underWay + leaving.length + 1 - requests;
-    if (inTheWay <= 0) first = Math.min(first, start);
-    else if (inTheWay <= leaving.length) first = Math.min(first, Math.max(start, leaving[inTheWay - 1]!));
-  }
-  return first;
+export function opensAt({ underWay, leaving }: Places, requests: number, now: number): number {
+  const inTheWay = underWay + leaving.length + 1 - requests;
+  if (inTheWay <= 0) return now;
+  return inTheWay > leaving.length ? Infinity : Math.max(now, leaving[inTheWay - 1]!);
 }
 
 /** The places after a request has started. */

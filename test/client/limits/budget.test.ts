@@ -62,10 +62,29 @@ describe("the budget", () => {
     await clock.advanceTo(14_999);
     const inSecond = (second: number) => starts.filter(({ at }) => Math.floor(at / 1_000) === second).length;
     const sent = Array.from({ length: 15 }, (_, second) => inSecond(second));
-    expect(sent).toEqual([20, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 20, 20, 20, 20]);
+    expect(sent).toEqual([20, 10, 11, 12, 13, 14, 15, 16, 17, 19, 20, 20, 20, 20, 20]);
     expect(told[0]).toMatchObject({ until: 1_000, reason: "rate-limit" });
     expect(told[1]).toMatchObject({ until: 2_000, reason: "too-many-requests" });
     expect(told.at(-1)).toMatchObject({ until: 15_000, reason: "rate-limit" });
+  });
+
+  it("starts no more after a pause, or a rest, than before: only what was sent shows what is allowed", async () => {
+    const clock = new VirtualClock();
+    const { budget, starts, ask } = budgetOn(clock, { requests: 40, per: 1_000 });
+    const burst = async () => {
+      const before = starts.length;
+      for (let count = 0; count < 40; count += 1) void ask(`${count}`);
+      await clock.advanceBy(999);
+      return starts.length - before;
+    };
+    budget.pause(60_000);
+    budget.slowDown();
+    budget.slowDown();
+    await clock.advanceTo(60_000);
+    expect(await burst()).toBe(10);
+    await clock.advanceBy(60_000);
+    expect(starts).toHaveLength(40);
+    expect(await burst()).toBeLessThan(15);
   });
 
   it("halves what it starts with each refusal, down to one, and not without a limit", async () => {
