@@ -111,7 +111,7 @@ function candleStatus(core: ClientCore, watch: CandleWatch): Observable<FeedStat
     return combineLatest([updates, history]).pipe(
       map(([update, { delivered, failures, lastError }]) => {
         if (update.state === undefined) return statusOf(update, false, {});
-        const { coveredFrom, coveredUntil } = update.state.book;
+        const { from: coveredFrom, to: coveredUntil } = update.state.book.covered.at(-1)!;
         const joins = delivered !== undefined && coveredFrom <= delivered.until;
         // This subscriber is not told what the poll covers before its history.
         const from = joins ? Math.min(coveredUntil, delivered.from) : coveredFrom;

@@ -34,6 +34,12 @@ export function withoutSpan(spans: readonly Span[], { from, to }: Span): Span[] 
   );
 }
 
+/** What of ascending spans lies before an instant. The last one ends there, even where that leaves it empty. */
+export function spansUntil(spans: readonly Span[], to: number): Span[] {
+  const before = withoutSpan(spans, { from: to, to: Infinity });
+  return before.at(-1)?.to === to ? before : [...before, { from: to, to }];
+}
+
 /** What of ascending spans lies in `[from, to)`. */
 export function spansWithin(spans: readonly Span[], { from, to }: Span): Span[] {
   return spans.flatMap((span) => {

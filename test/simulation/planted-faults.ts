@@ -13,7 +13,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     file: "candles/read/comparison.ts",
     find: "if (change !== undefined) changes.push(change);",
     replace:
-      'if (change?.type === "new" && candle.timestamp < before.coveredUntil) return;\n' +
+      'if (change?.type === "new" && candle.timestamp < before.covered.at(-1)!.to) return;\n' +
       "    if (change !== undefined) changes.push(change);",
     seeds: [32, 9],
   },
@@ -507,7 +507,7 @@ export const PLANTED_FAULTS: readonly PlantedFault[] = [
     name: "covers in the store what has not become final",
     file: "adapters/store/keeping/final-recorder.ts",
     find: "to: book.finalUntil, candles }",
-    replace: "to: book.coveredUntil, candles }",
+    replace: "to: book.covered.at(-1)!.to, candles }",
     seeds: [6],
   },
   {

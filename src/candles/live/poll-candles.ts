@@ -223,10 +223,10 @@ const EARLY = 1_000;
  * A book that has seen no candle yet, before an answer that shows the first ones, as it was before all the silence that may
  * have hidden them: what comes late to a young pair is read once more.
  */
-function withoutSilence(book: CandleBook, { candles, bornAt = book.coveredFrom }: Page): CandleBook {
-  const { finalUntil, coveredFrom } = book;
-  if (candles.length === 0 || bornAt < coveredFrom) return book;
-  return { ...book, finalUntil: Math.min(finalUntil, bornAt), silence: undefined };
+function withoutSilence(book: CandleBook, { candles, bornAt }: Page): CandleBook {
+  const { from } = book.covered.at(-1)!;
+  if (candles.length === 0 || (bornAt ?? from) < from) return book;
+  return { ...book, finalUntil: Math.min(book.finalUntil, bornAt ?? from), silence: undefined };
 }
 
 /** Whether an answer has rows, and none of them can be read. */

@@ -1,6 +1,7 @@
 import type { ClientCore } from "../../client/core.js";
 import { sleepUntil } from "../../client/timers.js";
 import { APART, isApart } from "../../poll/apart.js";
+import { spansUntil } from "../../spans.js";
 import type { Intervals } from "../../timeframe.js";
 import { mostIn } from "../making.js";
 import { type CandleRules, windowStart } from "../rules.js";
@@ -155,7 +156,7 @@ export async function readBackward(
     const isAscending = page.isAscending === true && inRange.at(-1)?.timestamp !== lastOf(walk);
     const part = { ...page, from: isSilent ? from : start, bornAt: to, isAscending };
     const { from: finalUntil } = part;
-    const before = { ...walk.book, anchors, finalUntil, coveredFrom: finalUntil, coveredUntil: finalUntil };
+    const before = { ...walk.book, anchors, finalUntil, covered: spansUntil([], finalUntil) };
     const judgement = await judged(pages, rules, before, part, options);
     tellLosses(pages, part, judgement, query, options);
     const { doubt, gone } = judgement;

@@ -1,5 +1,5 @@
 import type { Candle } from "../../contract/model.js";
-import { type Span, withoutSpan } from "../../spans.js";
+import { type Span, spansUntil } from "../../spans.js";
 import { type CandleStatus, isSame, laterOf } from "../event.js";
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
 import type { BrokenRow } from "./evidence.js";
@@ -35,10 +35,8 @@ export interface CandleBook {
   readonly broken: ReadonlyMap<number | undefined, BrokenRow>;
   /** Every interval before it is final. */
   readonly finalUntil: number;
-  /** An answer that was made once they had settled has told of all intervals in `[coveredFrom, coveredUntil)`, and in earlier spans. */
-  readonly coveredEarlier: readonly Span[];
-  readonly coveredFrom: number;
-  readonly coveredUntil: number;
+  /** Ascending: an answer that was made once they had settled has told of all intervals in it. The last span may be empty. */
+  readonly covered: readonly Span[];
   /** The service's clock, as of the newest answer, and its epoch. */
   readonly observedAt: number;
   readonly epoch: number | undefined;
@@ -58,9 +56,7 @@ export function emptyBook(from: number, anchors: readonly number[] = []): Candle
     lacking: NONE_LACKING,
     broken: NONE_BROKEN,
     finalUntil: from,
-    coveredEarlier: [],
-    coveredFrom: from,
-    coveredUntil: from,
+    covered: spansUntil([], from),
     observedAt: -Infinity,
     epoch: undefined,
   };
@@ -73,18 +69,20 @@ export function isFinal({ type, status }: CandleChange): boolean {
 
 /** The book without its anchors, which are gone. What is final stays final. What is covered begins anew behind it. */
 export function withoutAnchors(book: CandleBook): CandleBook {
-  const { finalUntil, coveredUntil } = book;
-  return { ...book, anchors: [], lacking: NONE_LACKING, coveredFrom: Math.min(finalUntil, coveredUntil) };
+  const { to } = book.covered.at(-1)!;
+  const covered = [{ from: Math.min(book.finalUntil, to), to }];
+  return { ...book, anchors: [], lacking: NONE_LACKING, covered };
 }
 
 /** Whether all intervals are told of that had settled by an instant. A silence counts before it is confirmed, too. */
-export function isCurrent(rules: CandleRules, { coveredUntil, silence }: CandleBook, at: number): boolean {
-  return Math.max(coveredUntil, silence?.until ?? coveredUntil) >= settledUntil(rules, at);
+export function isCurrent(rules: CandleRules, { covered, silence }: CandleBook, at: number): boolean {
+  return Math.max(covered.at(-1)!.to, silence?.until ?? -Infinity) >= settledUntil(rules, at);
 }
 
 /** The book by another clock. If the old one ran ahead, some intervals that it called final are not over. */
 export function byAnotherClock(rules: CandleRules, book: CandleBook, { at, epoch }: Page): CandleBook {
-  const { anchors, coveredFrom } = book;
+  const { anchors } = book;
+  const { from: coveredFrom, to } = book.covered.at(-1)!;
   const { intervals, frames = intervals } = rules;
   const window = windowStart(rules, at);
   // By a clock that ran ahead intervals became final too early: only the last anchor is certain.
@@ -94,7 +92,7 @@ export function byAnotherClock(rules: CandleRules, book: CandleBook, { at, epoch
   const coveredAtMost = Math.min(settledUntil(rules, at), hasRunAhead ? certainUntil : Infinity);
   const finalUntil = Math.min(book.finalUntil, frames.start(finalAtMost));
   // What is covered begins with what is not final, or there would be a hole before it.
-  const coveredUntil = finalUntil < coveredFrom ? finalUntil : Math.min(book.coveredUntil, coveredAtMost);
+  const coveredUntil = finalUntil < coveredFrom ? finalUntil : Math.min(to, coveredAtMost);
   return {
     ...book,
     entries: book.entries.flatMap(({ candle, status, revision }) =>
@@ -103,9 +101,7 @@ export function byAnotherClock(rules: CandleRules, book: CandleBook, { at, epoch
     lacking: NONE_LACKING,
     silence: undefined,
     finalUntil,
-    coveredEarlier: withoutSpan(book.coveredEarlier, { from: coveredUntil, to: Infinity }),
-    coveredFrom: Math.min(coveredFrom, coveredUntil),
-    coveredUntil,
+    covered: spansUntil(book.covered, coveredUntil),
     observedAt: -Infinity,
     epoch,
   };

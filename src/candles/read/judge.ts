@@ -1,4 +1,5 @@
 import { APART, isApart, mayShowSoon } from "../../poll/apart.js";
+import { type Span, spansUntil, withoutSpan, withSpan } from "../../spans.js";
 import { type CandleRules, settledUntil, windowStart } from "../rules.js";
 import { ANCHORS, byAnotherClock, type CandleBook, type CandleChange, NONE_LACKING } from "./book.js";
 import { compare } from "./comparison.js";
@@ -74,20 +75,14 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
   });
   const { broken, dropped, hold, hasDoubt } = comparison;
 
-  let { finalUntil, coveredEarlier, coveredFrom, coveredUntil, anchors, silence } = book;
+  let { finalUntil, covered, anchors, silence } = book;
   const isSilentThroughout = silenceEnd >= to;
   if (isWhole) {
     finalUntil = Math.max(finalUntil, Math.min(windowFrom, reach, hold));
     anchors = anchorsAfter(book, page, gone, finalUntil);
     if (unplaced === undefined) {
       const knownUntil = Math.min(settledEnd, isSilentThroughout ? reach : to, hold);
-      ({ coveredEarlier, coveredFrom, coveredUntil } = coveredAfter(
-        rules,
-        book,
-        page,
-        { broken, finalUntil },
-        knownUntil,
-      ));
+      covered = coveredAfter(rules, book, { broken, finalUntil }, knownUntil);
     }
     if (silenceEnd === book.finalUntil || silenceEnd < finalUntil) silence = undefined;
     else {
@@ -99,7 +94,7 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
   // A silence that is not confirmed holds back what is covered or, where a row follows it, what is final. Where that is one
   // interval, the answer of the next closing is soon enough.
   const [reached, due] = isSilentThroughout
-    ? [Math.max(confirmedUntil, book.coveredUntil), settledEnd]
+    ? [Math.max(confirmedUntil, book.covered.at(-1)!.to), settledEnd]
     : [confirmedUntil, windowFrom];
   const isHeldBack = isWhole && !isConfirmed && rules.intervals.count(reached, due) > 1;
   const isLag = isSound && !isWhole && !mayShowSoon(Math.max(...lacking.values()), at);
@@ -116,9 +111,7 @@ export function judge(rules: CandleRules, before: CandleBook, page: Page): Judge
       silence,
       broken: notFinal(broken, finalUntil),
       finalUntil,
-      coveredEarlier,
-      coveredFrom,
-      coveredUntil,
+      covered,
       observedAt: Math.max(at, book.observedAt),
       epoch: book.epoch ?? page.epoch,
     },
@@ -165,14 +158,14 @@ export function lacksAllAnchors(rules: CandleRules, { anchors, lacking }: Candle
 }
 
 function anchorsAfter(
-  { anchors, coveredFrom, finalUntil: before }: CandleBook,
+  { anchors, covered, finalUntil: before }: CandleBook,
   { candles }: Page,
   gone: readonly number[],
   finalUntil: number,
 ): readonly number[] {
   const newest = anchors.at(-1) ?? 0;
   // What was final without it was never told, and no answer has to show it.
-  const wasSilent = (timestamp: number) => timestamp >= coveredFrom && timestamp < before;
+  const wasSilent = (timestamp: number) => timestamp >= covered.at(-1)!.from && timestamp < before;
   const finals = candles
     .filter(({ timestamp: at }) => at > newest && at < finalUntil && !wasSilent(at))
     .slice(-ANCHORS)
@@ -214,27 +207,24 @@ function notFinal(
 
 /**
  * What is covered after an answer that tells of every interval until `knownUntil`. A broken row that may become readable ends the
- * last range. One that is final, or is given up and followed by a covered interval, begins another range after it.
+ * last span. One that is final, or is given up and followed by a covered interval, begins another span after it.
  */
 function coveredAfter(
   { intervals }: CandleRules,
   before: CandleBook,
-  page: Page,
   { broken, finalUntil }: Pick<CandleBook, "broken" | "finalUntil">,
   knownUntil: number,
-): Pick<CandleBook, "coveredEarlier" | "coveredFrom" | "coveredUntil"> {
-  const advances = knownUntil > before.coveredUntil;
-  let end = Math.max(before.coveredUntil, knownUntil);
-  let from = advances && page.from > before.coveredUntil ? page.from : before.coveredFrom;
-  const earlier = before.coveredEarlier.filter(({ to }) => to > before.finalUntil);
-  const rows = broken.size === 0 ? [] : [...broken].sort(([a = 0], [b = 0]) => a - b);
-  for (const [interval, row] of rows) {
-    if (interval === undefined || interval < from || interval >= end) continue;
-    const isPassed = !mayBeReadYet(row) && intervals.end(interval) < end;
-    if (interval < finalUntil || isPassed) {
-      if (from < interval) earlier.push({ from, to: interval });
-      from = intervals.end(interval);
-    } else end = Math.min(end, interval);
+): readonly Span[] {
+  let end = Math.max(before.covered.at(-1)!.to, knownUntil);
+  // The book has told of the spans that end before it.
+  const from = Math.min(before.finalUntil, end);
+  let covered = withSpan(before.covered, { from, to: knownUntil }).filter(({ to }) => to >= from);
+  for (const [start, row] of broken) {
+    if (start === undefined || start >= end) continue;
+    const next = intervals.end(start);
+    const isPassed = start < finalUntil || (!mayBeReadYet(row) && next < end);
+    if (isPassed) covered = withoutSpan(covered, { from: start, to: next });
+    else end = start;
   }
-  return { coveredEarlier: earlier, coveredFrom: Math.min(from, end), coveredUntil: end };
+  return spansUntil(covered, end);
 }

@@ -15,7 +15,8 @@ export function longerBook(
   before: CandleBook,
   book: CandleBook,
 ): Pick<Judgement, "book" | "changes"> {
-  let closedUntil = book.coveredUntil;
+  const { from: coveredFrom, to: coveredUntil } = book.covered.at(-1)!;
+  let closedUntil = coveredUntil;
   for (const { candle, status } of book.entries)
     if (status !== "open") closedUntil = Math.max(closedUntil, intervals.end(candle.timestamp));
   const known = new Map(before.entries.map((entry) => [entry.candle.timestamp, entry]));
@@ -35,7 +36,7 @@ export function longerBook(
   }
   for (const entry of known.values())
     longer.push({ type: "removed", ...entry, revision: entry.revision + 1 });
-  const coveredUntil = frames.start(book.coveredUntil);
+  const to = frames.start(coveredUntil);
   const finalUntil = frames.start(book.finalUntil);
   return {
     book: {
@@ -43,9 +44,7 @@ export function longerBook(
       entries,
       anchors: book.anchors.filter((anchor) => anchor < finalUntil),
       finalUntil,
-      coveredEarlier: [],
-      coveredFrom: Math.min(startFrom(frames, book.coveredFrom), coveredUntil),
-      coveredUntil,
+      covered: [{ from: Math.min(startFrom(frames, coveredFrom), to), to }],
     },
     changes: longer.sort((a, b) => a.candle.timestamp - b.candle.timestamp),
   };

@@ -94,9 +94,8 @@ export class CandleView {
     this.#state = state;
     // By a clock that ran ahead more was covered than there was.
     if (book.epoch !== before?.epoch)
-      this.#covered = withoutSpan(this.#covered, { from: book.coveredUntil, to: Infinity });
-    const covered = [...book.coveredEarlier, { from: book.coveredFrom, to: book.coveredUntil }];
-    this.#covered = covered.reduce(withSpan, this.#covered);
+      this.#covered = withoutSpan(this.#covered, { from: book.covered.at(-1)!.to, to: Infinity });
+    this.#covered = book.covered.reduce(withSpan, this.#covered);
     if (before === undefined) {
       // Candles that became final during the first catch-up are only in `changes`.
       const finals = this.#held === undefined ? changes.filter(isFinal) : [];

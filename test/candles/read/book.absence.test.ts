@@ -257,6 +257,9 @@ describe("rows that break the contract", () => {
     seen.see(4, 30, { 3: 1 });
     for (const second of [30, 31, 32]) seen.see(6, second, { 3: 1, 5: 1 }, { broken: [4] });
     expect(seen.covered).toEqual([5, 6]);
+    // Once it shows after all, nothing is missing any more.
+    seen.see(6, 33, { 3: 1, 4: 1, 5: 1 });
+    expect(seen.covered).toEqual([0, 6]);
   });
 
   it("of the running interval take back nothing that is covered", () => {

@@ -42,8 +42,8 @@ function shows({ from, to, candles, broken, hasUnplaced }: Page, timestamp: numb
 }
 
 /** What a book tells others, without what it keeps to judge the next answer by. */
-function toldBy({ entries, broken, finalUntil, coveredFrom, coveredUntil }: CandleBook) {
-  return { entries, broken, finalUntil, coveredFrom, coveredUntil };
+function toldBy({ entries, broken, finalUntil, covered }: CandleBook) {
+  return { entries, broken, finalUntil, covered };
 }
 
 /**
@@ -87,11 +87,13 @@ it("comes to what the service holds with whole answers, whatever came before", (
       expect(byTime(candles.values()).filter(since)).toEqual(byTime(truth.values()).filter(since));
       const { now, judgement } = looks.at(-1)!;
       // Where nothing has shown yet, what has passed since the last look is a silence that the next one confirms.
-      const { finalUntil, coveredUntil, anchors } = judgement.book;
+      const { finalUntil, anchors } = judgement.book;
       const behind = anchors.length > 0 ? 0 : 2 * MINUTE;
       expect([undefined, ...(behind > 0 ? ["silence"] : [])]).toContain(judgement.doubt);
       expect(finalUntil).toBeGreaterThanOrEqual(windowStart(rules, now) - behind);
-      expect(coveredUntil).toBeGreaterThanOrEqual(rules.intervals.start(now - rules.settle) - behind);
+      expect(judgement.book.covered.at(-1)!.to).toBeGreaterThanOrEqual(
+        rules.intervals.start(now - rules.settle) - behind,
+      );
     },
     trouble.map((list) => [...list, ...HEALTHY]),
   );
@@ -153,13 +155,14 @@ it("closes nothing before its end and settle, takes no status back, and is silen
 it("makes more and more final, until an answer whose time is certain is of another clock", () => {
   holdsFor((_, looks) => {
     for (const { page, before, judgement } of looks) {
-      const { finalUntil, coveredUntil, observedAt } = judgement.book;
+      const { finalUntil, broken, observedAt } = judgement.book;
       const hasSeen = before.entries.length + before.anchors.length > 0;
       // As long as no candle has shown, the first one may lie in what was taken for silent.
       if ((before.epoch !== page.epoch && !page.isInDoubt) || !hasSeen) continue;
       expect(finalUntil).toBeGreaterThanOrEqual(before.finalUntil);
       expect(observedAt).toBeGreaterThanOrEqual(before.observedAt);
-      if (judgement.book.broken.size === 0) expect(coveredUntil).toBeGreaterThanOrEqual(before.coveredUntil);
+      const coveredUntil = judgement.book.covered.at(-1)!.to;
+      if (broken.size === 0) expect(coveredUntil).toBeGreaterThanOrEqual(before.covered.at(-1)!.to);
     }
   }, withJumps);
 });
@@ -230,8 +233,8 @@ it("closes nothing and makes nothing final at or after what is in doubt, and cov
       }
       const hasSeen = before.entries.length + before.anchors.length > 0;
       if (hasSeen) expect(book.finalUntil).toBeLessThanOrEqual(Math.max(before.finalUntil, first));
-      if (book.coveredFrom < book.coveredUntil)
-        expect(book.coveredUntil).toBeLessThanOrEqual(Math.max(before.coveredUntil, first));
+      const { from, to } = book.covered.at(-1)!;
+      if (from < to) expect(to).toBeLessThanOrEqual(Math.max(before.covered.at(-1)!.to, first));
     }
   });
 });
@@ -240,7 +243,7 @@ it("covers only what an answer tells of that was made after its end and settle",
   holdsFor(({ intervals, settle }, looks) => {
     const known = new Set<number>();
     for (const { page, before, judgement } of looks) {
-      const { coveredFrom, coveredUntil } = judgement.book;
+      const { from, to } = judgement.book.covered.at(-1)!;
       const settled = (at: number) => at < page.to && intervals.end(at) + settle <= page.at;
       for (let at = page.from; settled(at); at = intervals.end(at)) {
         if (!page.isInDoubt && !page.hasUnplaced) known.add(at);
@@ -249,7 +252,7 @@ it("covers only what an answer tells of that was made after its end and settle",
       // A row that turns up in what was final as a silence is passed over.
       const news = page.broken.filter((start) => start >= before.finalUntil);
       if (isBelieved) for (const broken of news) known.delete(broken);
-      for (let at = coveredFrom; at < coveredUntil; at = intervals.end(at)) expect(known).toContain(at);
+      for (let at = from; at < to; at = intervals.end(at)) expect(known).toContain(at);
     }
   });
 });
@@ -287,7 +290,8 @@ it("makes nothing final by an answer that lacks what has to be there, unless tha
       if (own.length > 0 && !page.isInDoubt) lackedAt = Math.min(lackedAt, page.at);
       if (own.length === 0 || isSecond) continue;
       const { book, changes } = judgement;
-      expect([book.finalUntil, book.coveredUntil]).toEqual([before.finalUntil, before.coveredUntil]);
+      expect(book.finalUntil).toBe(before.finalUntil);
+      expect(book.covered.at(-1)!.to).toBe(before.covered.at(-1)!.to);
       expect(changes.filter(({ type }) => type === "removed")).toEqual([]);
     }
   });
@@ -317,8 +321,8 @@ it("makes final what has closed and cannot be read as it leaves the window, and 
             revision: revision + 1,
           };
           expect(own).toEqual(status === "closed" ? [final] : []);
-          const { coveredFrom, coveredUntil } = judgement.book;
-          expect(coveredFrom > timestamp || coveredUntil <= timestamp).toBe(true);
+          const { covered } = judgement.book;
+          expect(covered.some(({ from, to }) => from <= timestamp && timestamp < to)).toBe(false);
           told += own.length;
         }
       }

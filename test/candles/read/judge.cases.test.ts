@@ -23,8 +23,7 @@ const BOOK: CandleBook = {
     noon * MINUTE,
     [-3, -2, -1].map((minute) => (noon + minute) * MINUTE),
   ),
-  coveredFrom: (noon - 60) * MINUTE,
-  coveredUntil: (noon + 2) * MINUTE,
+  covered: [{ from: (noon - 60) * MINUTE, to: (noon + 2) * MINUTE }],
   entries: [
     { candle: minuteCandle(noon), status: "closed", revision: 2 },
     { candle: minuteCandle(noon + 1), status: "closed", revision: 1 },
@@ -51,7 +50,7 @@ function judging(start: CandleBook = BOOK) {
     const lines = changes
       .map(lineOf)
       .map((line) => line.replace(/\d+=/, (text) => `${Number.parseInt(text, 10) - noon}=`));
-    const marks = [after.finalUntil, after.coveredUntil].map((mark) => mark / MINUTE - noon);
+    const marks = [after.finalUntil, after.covered.at(-1)!.to].map((mark) => mark / MINUTE - noon);
     return { lines, marks, doubt, dropped: dropped.map((start) => start! / MINUTE - noon), book };
   };
 }
@@ -143,7 +142,7 @@ describe("one answer about a book", () => {
       doubt: undefined,
       dropped: [1],
     });
-    expect(book.coveredFrom / MINUTE - noon).toBe(2);
+    expect(book.covered.at(-1)!.from / MINUTE - noon).toBe(2);
   });
 
   it("that ascends, and ends with a silence, may be cut there: what follows its last row is final with the next one", () => {

@@ -56,7 +56,8 @@ export function observe(rules: Partial<CandleRules> = {}, anchors: readonly numb
       return book;
     },
     get covered() {
-      return [book.coveredFrom / MINUTE, book.coveredUntil / MINUTE];
+      const { from, to } = book.covered.at(-1)!;
+      return [from / MINUTE, to / MINUTE];
     },
     get finalUntil() {
       return book.finalUntil / MINUTE;

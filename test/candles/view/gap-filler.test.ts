@@ -43,8 +43,8 @@ function watch() {
 
 const span = (from: number, to: number): Span => ({ from: from * MINUTE, to: to * MINUTE });
 
-function stepOf({ changes, book: { finalUntil, coveredFrom, coveredUntil } }: Judgement): FillStep {
-  return { changes, finalUntil, covered: [{ from: coveredFrom, to: coveredUntil }] };
+function stepOf({ changes, book: { finalUntil, covered } }: Judgement): FillStep {
+  return { changes, finalUntil, covered };
 }
 
 /** Fills steps of final candles, as a history gives them. */
@@ -254,7 +254,7 @@ it("after every read equals a batch fill over the candles as they stand, in live
       const shown = new Map<number, CandleChange>();
       let passed = Number.NEGATIVE_INFINITY;
       for (const { now, judgement } of play(rules, [...list, HONEST, HONEST])) {
-        const { coveredFrom, coveredUntil, finalUntil } = judgement.book;
+        const { covered, finalUntil } = judgement.book;
         for (const { type, candle } of judgement.changes) {
           // The first candle of all may lie before what was final as a silence, in which nothing was told.
           if (candle.timestamp < passed) continue;
@@ -262,7 +262,7 @@ it("after every read equals a batch fill over the candles as they stand, in live
           else real.set(candle.timestamp, candle);
         }
         passed = Math.max(passed, finalUntil);
-        for (let at = coveredFrom; at < coveredUntil; at += MINUTE) known.add(at);
+        for (const { from, to } of covered) for (let at = from; at < to; at += MINUTE) known.add(at);
         let last = Number.NEGATIVE_INFINITY;
         for (const change of filler.fill(stepOf(judgement))) {
           const { timestamp } = change.candle;

@@ -66,8 +66,7 @@ function subscribe(
   let newestPast = Number.NEGATIVE_INFINITY;
   const present = () => {
     const { book, changes } = looks[next]!.judgement;
-    for (const span of book.coveredEarlier) learnFrom(span);
-    learnFrom({ from: book.coveredFrom, to: book.coveredUntil });
+    for (const span of book.covered) learnFrom(span);
     if (next === first) for (const { candle } of book.entries) expected.set(candle.timestamp, candle);
     else {
       for (const { type, candle } of changes) {
