@@ -337,6 +337,26 @@ describe("a history", () => {
   });
 });
 
+it.each([
+  ["with a history", { since: { candles: 200 } }],
+  ["without one", {}],
+])("a stream that waits for a sniper report says so, and waits for one alone: %s", async (_, options) => {
+  const world = market({ timeout: 30_000 });
+  world.interfere = ({ url }) =>
+    url.pathname.endsWith("/snipers") ? new Promise<never>(() => {}) : undefined;
+  let first: number | undefined;
+  const subscription = watchCandles(world.client, { ...MINUTES, ...options }).subscribe(() => {
+    first ??= world.clock.now();
+  });
+  await world.clock.advanceBy(200_000);
+  const texts = world.warnings.map(({ message }) => message.replace(/^[^:]*: /, ""));
+  const told = [expect.stringMatching(/^no answer for 10 s/), "well again"];
+  expect(texts).toEqual(options.since === undefined ? [] : told);
+  // Three attempts of 30 s, and what lies between.
+  expect(first! - at("12:00:10")).toBeLessThan(95_000);
+  subscription.unsubscribe();
+});
+
 describe("rows that are left out", () => {
   it("are counted, and told once a stream and hour", async () => {
     const world = market();

@@ -1,4 +1,4 @@
-import type { ClientCore } from "../../client/core.js";
+import { type ClientCore, serviceNow } from "../../client/core.js";
 import type { PairFacts } from "../../client/known-pairs.js";
 import { readPage } from "../../client/send/walk.js";
 import type { Series, Timeframe } from "../../contract/model.js";
@@ -159,6 +159,8 @@ export class Beginning {
       facts.reportedAt = at;
       facts.report = this.#askReport(options).finally(() => {
         facts.report = undefined;
+        // It may have taken longer than the pause.
+        facts.reportedAt = Math.max(at, serviceNow(this.#core));
       });
     }
     // Whoever has asked may leave meanwhile.
@@ -166,10 +168,10 @@ export class Beginning {
     options.signal.throwIfAborted();
   }
 
-  async #askReport({ priority, signal, send = this.#core.send }: ReadOptions): Promise<void> {
+  async #askReport({ priority, signal, tell, send = this.#core.send }: ReadOptions): Promise<void> {
     try {
       const route = snipersRoute({ pairAddress: this.#series.pairAddress });
-      const { value } = await send({ route, priority, signal, parse: readSniperBody });
+      const { value } = await send({ route, priority, signal, tell, parse: readSniperBody });
       this.#facts.createdAt = value.report.blockTimestamp ?? undefined;
     } catch (error) {
       // The report is only a help; what is wrong with the service shows in the next read of candles.
