@@ -161,7 +161,7 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   const agreeing =
     gaps[own]! > 0 ? doubted.find((one) => gapBetween(one, seen) <= (isFar ? SKEW : 0)) : undefined;
   const near = clock.heard.filter((one) => gapBetween(known, one) <= SKEW && isRecent(one, clock));
-  const told = machinesOf(near, received, clock);
+  const told = gaps[own]! > 0 ? machinesOf(near, received, clock) : [];
   // However long nobody has looked: what is further off takes two answers. So does a clock that was set rather than that it has drifted.
   if (apart <= ONE_CLOCK && gaps[own]! <= SKEW && agreeing === undefined) {
     // Where it fits several nobody knows whose it is, and it tells of none.
@@ -214,9 +214,6 @@ function updatedMachine(machine: Machine, seen: Machine, clock: ServiceClock): M
 
 /** The fewest machines that so many answers, the newest first, can be of, the one furthest behind first; none where one will do. */
 function machinesOf(heard: readonly Machine[], now: number, clock: ServiceClock): Machine[] {
-  // Nearly always all of them fit one machine as they are.
-  const common = heard.reduce<Bounds>(intersection, { low: -Infinity, high: Infinity });
-  if (common.low <= common.high + TWO_CLOCKS) return [];
   const rough = heard.map((one) => {
     const { low, high } = asOf(one, now);
     return { one, low: low - TWO_CLOCKS / 2, high: high + TWO_CLOCKS / 2 };
