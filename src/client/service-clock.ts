@@ -152,18 +152,16 @@ export function learn(before: ServiceClock, trip: RoundTrip): ServiceClock {
   }
   const gaps = before.machines.map((machine) => gapBetween(machine, seen));
   // What fits a machine as it is known is none of another one that would have to have drifted.
-  const fit = gaps.some((gap) => gap <= 0)
-    ? gaps
-    : before.machines.map((machine) => gapBetween(asOf(machine, received), seen));
+  const isFitting = gaps.some((gap) => gap <= 0);
+  const fit = isFitting ? gaps : before.machines.map((machine) => gapBetween(asOf(machine, received), seen));
   const apart = Math.min(...fit);
   const own = fit.indexOf(apart);
   const isFar = gapBetween(known, seen) > SKEW;
-  const agreeing =
-    gaps[own]! > 0 ? doubted.find((one) => gapBetween(one, seen) <= (isFar ? SKEW : 0)) : undefined;
+  const agreeing = isFitting ? undefined : doubted.find((one) => gapBetween(one, seen) <= (isFar ? SKEW : 0));
   const near = clock.heard.filter((one) => gapBetween(known, one) <= SKEW && isRecent(one, clock));
-  const told = gaps[own]! > 0 ? machinesOf(near, received, clock) : [];
+  const told = isFitting ? [] : machinesOf(near, received, clock);
   // However long nobody has looked: what is further off takes two answers. So does a clock that was set rather than that it has drifted.
-  if (apart <= ONE_CLOCK && gaps[own]! <= SKEW && agreeing === undefined) {
+  if (apart <= ONE_CLOCK && !isFar && agreeing === undefined) {
     // Where it fits several nobody knows whose it is, and it tells of none.
     const isShared = gaps.filter((gap) => gap <= 0).length > 1;
     clock.isConfirmed = true;
@@ -212,14 +210,13 @@ function updatedMachine(machine: Machine, seen: Machine, clock: ServiceClock): M
   return { low, lowAt, high, highAt, answer: seen.answer };
 }
 
-/** The fewest machines that so many answers, the newest first, can be of, the one furthest behind first; none where one will do. */
+/** The fewest machines that so many answers, the newest first, can be of, the one furthest behind first. */
 function machinesOf(heard: readonly Machine[], now: number, clock: ServiceClock): Machine[] {
   const rough = heard.map((one) => {
     const { low, high } = asOf(one, now);
     return { one, low: low - TWO_CLOCKS / 2, high: high + TWO_CLOCKS / 2 };
   });
   const highs = furthestAhead(rough);
-  if (highs.length === 1) return [];
   const lows = furthestAhead(rough.map(({ low, high }) => ({ low: -high, high: -low }))).reverse();
   const ranges = highs.map((high, at) => ({ low: -lows[at]!, high }));
   const ofEach = ranges.map((range) =>
