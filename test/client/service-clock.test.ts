@@ -302,6 +302,7 @@ it("is known again to about one round trip after a clock was set, also one of ou
         expect(width).toBeLessThanOrEqual(22);
       },
     ),
+    { examples: [[0, [10, 12], [49, false, "theirs"], 0, 2]] },
   );
 });
 
