@@ -337,7 +337,7 @@ describe("a history", () => {
   });
 });
 
-it.each([
+it.each<[string, Partial<WatchOptions>]>([
   ["with a history", { since: { candles: 200 } }],
   ["without one", {}],
 ])("a stream that waits for a sniper report says so, and waits for one alone: %s", async (_, options) => {
