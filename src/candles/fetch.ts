@@ -109,10 +109,8 @@ export function checkCandleRange(
   const series = checkSeries(query, [...SERIES_NAMES, ...names]);
   const weekStart = checkWeekStart(query.weekStart);
   const intervals = intervalsOf(series.timeframe, weekStart);
-  const bound = (name: "from" | "to", standard: number | undefined) => {
-    const { [name]: given } = query;
-    return given === undefined && standard !== undefined ? standard : toInstant(name, given!);
-  };
+  const bound = (name: "from" | "to", standard: number | undefined) =>
+    query[name] === undefined && standard !== undefined ? standard : toInstant(name, query[name]!);
   const [start, end] = [bound("from", earliest), bound("to", Infinity)];
   checkRange(start, end, { from: "from", to: "to" });
   const startOf = (instant: number) => (Number.isFinite(instant) ? startFrom(intervals, instant) : instant);

@@ -37,7 +37,7 @@ export function checkHistory(query: Series & HistoryQuery, now: number): Checked
   const { from: start, to: end } = checked.range;
   // A page asks for whole intervals.
   checkRange(start, end, { from: "from", to: "to" });
-  const hasStart = query.from !== undefined;
+  const hasStart = Number.isFinite(start);
   const length = hasStart ? checked.rules.intervals.count(start, Math.max(start, Math.min(end, now))) : 0;
   if (query.count === undefined && length > MOST) {
     const allowed = `a range of at most ${MOST.toLocaleString("en")} intervals, or the last ones, by count`;

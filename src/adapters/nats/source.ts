@@ -277,8 +277,11 @@ async function readStored(
   const asked = weekStart === undefined ? query : { ...query, weekStart };
   const { coveredFrom, coveredUntil } = status;
   if (coveredFrom === undefined || coveredUntil === undefined) return { holds: "nothing yet", asked };
-  const { range, count, rules: shown } = checkHistory(asked, scheduler.now());
-  const { intervals } = shown;
+  const {
+    range,
+    rules: { intervals },
+    count,
+  } = checkHistory(asked, scheduler.now());
   const until = Math.min(range.to, coveredUntil);
   const older = { holds: `from ${new Date(coveredFrom).toISOString()} on`, asked };
   if (Number.isFinite(range.from) && range.from < coveredFrom) return older;
@@ -296,7 +299,8 @@ function candlesIn(rows: ReadonlyMap<string, StoredMessage>, from: number, until
   const candles: Candle[] = [];
   for (const { subject, text } of rows.values()) {
     const last = lastOf(subject);
-    if (!isCandleToken(last) || !(from <= Number(last) && Number(last) < until)) continue;
+    const at = Number(last);
+    if (!isCandleToken(last) || at < from || at >= until) continue;
     const { candle, removed, status } = readCandleMessage(text);
     if (!removed && status !== "open") candles.push(candle);
   }
