@@ -6,7 +6,6 @@ import { namesOf, SERIES_NAMES } from "../contract/names.js";
 import type { Span } from "../spans.js";
 import { intervalsOf, startFrom } from "../timeframe.js";
 import { type Making, makingOf } from "./making.js";
-import { DEFAULT_SETTLE } from "./options.js";
 import type { FinalPart } from "./read/forward.js";
 import { FULL_PAGE } from "./read/pages.js";
 import { openStored, pastOf, type StoredSeries } from "./read/past.js";
@@ -65,7 +64,7 @@ const FETCH_NAMES = /* @__PURE__ */ namesOf<FetchCandlesOptions>({
  */
 export function fetchCandles(client: Client, query: Series & FetchCandlesOptions): Observable<Candle> {
   const core = coreOf(client);
-  const asked = checkCandleRange(query, FETCH_NAMES, finalMaking);
+  const asked = checkCandleRange(query, FETCH_NAMES, makingOf);
   const { intervals } = asked.rules;
   const isFilled = checkFlag("fillGaps", query.fillGaps);
 
@@ -91,11 +90,6 @@ export interface CandleRange extends Making {
   readonly range: Span;
 }
 
-/** How the final candles of any series are made. */
-export function finalMaking(series: Series, weekStart: WeekStart): Making {
-  return makingOf(series, weekStart, DEFAULT_SETTLE, 0);
-}
-
 /**
  * Checks a range that a user asks for; `names`: of the options that there are besides those of the series; `make`: how its candles
  * are made. `earliest`: where one without `from` begins, if it may have none.
@@ -103,7 +97,7 @@ export function finalMaking(series: Series, weekStart: WeekStart): Making {
 export function checkCandleRange(
   query: Series & Partial<Pick<FetchCandlesOptions, "from" | "to" | "weekStart">>,
   names: readonly string[],
-  make: typeof finalMaking,
+  make: (series: Series, weekStart: WeekStart) => Making,
   earliest?: number,
 ): CandleRange {
   const series = checkSeries(query, [...SERIES_NAMES, ...names]);

@@ -3,7 +3,8 @@ import { checkNumber, checkRange } from "../contract/input.js";
 import type { Candle, DateLike, Series, WeekStart } from "../contract/model.js";
 import { namesOf } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
-import { type CandleRange, checkCandleRange, finalMaking, readPast } from "./fetch.js";
+import { type CandleRange, checkCandleRange, readPast } from "./fetch.js";
+import { makingOf } from "./making.js";
 import { openStored, pastOf, type StoredSeries } from "./read/past.js";
 import { windowStart } from "./rules.js";
 
@@ -33,7 +34,7 @@ export interface CheckedHistory extends CandleRange {
 
 /** Checks what a page asks for; `now`: about the service's now. Throws an `InvalidInputError`. */
 export function checkHistory(query: Series & HistoryQuery, now: number): CheckedHistory {
-  const checked = checkCandleRange(query, HISTORY_NAMES, finalMaking, -Infinity);
+  const checked = checkCandleRange(query, HISTORY_NAMES, makingOf, -Infinity);
   const { from: start, to: end } = checked.range;
   // A page asks for whole intervals.
   checkRange(start, end, { from: "from", to: "to" });

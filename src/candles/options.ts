@@ -4,7 +4,7 @@ import { checkNames, namesOf, SERIES_NAMES } from "../contract/names.js";
 import { InvalidInputError } from "../errors.js";
 import { checkWhenMissing, type WhenMissing } from "../poll/missing.js";
 import { plainPace } from "../poll/schedule.js";
-import { type Making, makingOf, mostIn } from "./making.js";
+import { DEFAULT_SETTLE, type Making, makingOf, mostIn } from "./making.js";
 import { type CandleRules, MOST_WINDOW } from "./rules.js";
 
 /** How to watch the candles of a series. */
@@ -61,7 +61,6 @@ export interface CandleWatch extends Making {
   readonly pollKey: string;
 }
 
-export const DEFAULT_SETTLE = 1_000;
 /** Every poll reads what has not settled yet. */
 const LONGEST_SETTLE = 3_600_000;
 /** The longest history that is asked for by its number of candles. */
@@ -84,7 +83,7 @@ export const WATCH_NAMES = /* @__PURE__ */ namesOf<WatchOptions>({
 export function checkWatch(options: Series & WatchOptions): CandleWatch {
   const series = checkSeries(options, [...SERIES_NAMES, ...WATCH_NAMES]);
   const weekStart = checkWeekStart(options.weekStart);
-  const { rules, served } = makingOf(series, weekStart, 0, 0);
+  const { rules, served } = makingOf(series, weekStart);
   const { intervals } = rules;
   const pace = checkEvery(options.every, Math.min(intervals.shortest, LONGEST_DEFAULT_EVERY));
   const longestSettle = Math.min(LONGEST_SETTLE, LONGEST_SETTLE_INTERVALS * served.rules.intervals.shortest);

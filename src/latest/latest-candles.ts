@@ -1,8 +1,8 @@
 import type { CandleEvent } from "../candles/event.js";
 import type { CandleState } from "../candles/live/poll-candles.js";
 import { longerCandles } from "../candles/longer-candle.js";
-import { type Making, mostIn } from "../candles/making.js";
-import { checkWatch, DEFAULT_SETTLE, pollPrefixOf, type WatchOptions } from "../candles/options.js";
+import { DEFAULT_SETTLE, type Making, mostIn } from "../candles/making.js";
+import { checkWatch, pollPrefixOf, type WatchOptions } from "../candles/options.js";
 import { EARLIEST } from "../candles/read/beginning.js";
 import { openStored } from "../candles/read/past.js";
 import { settledUntil } from "../candles/rules.js";

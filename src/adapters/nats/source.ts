@@ -300,7 +300,7 @@ function candlesIn(rows: ReadonlyMap<string, StoredMessage>, from: number, until
   for (const { subject, text } of rows.values()) {
     const last = lastOf(subject);
     const at = Number(last);
-    if (!isCandleToken(last) || at < from || at >= until) continue;
+    if (!isCandleToken(last) || at >= until || at < from) continue;
     const { candle, removed, status } = readCandleMessage(text);
     if (!removed && status !== "open") candles.push(candle);
   }

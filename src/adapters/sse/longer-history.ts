@@ -1,7 +1,7 @@
 import type { CheckedHistory, HistoryQuery } from "../../candles/history.js";
 import { longerCandles } from "../../candles/longer-candle.js";
-import { mostIn } from "../../candles/making.js";
-import { DEFAULT_SETTLE, MOST_CANDLES } from "../../candles/options.js";
+import { DEFAULT_SETTLE, mostIn } from "../../candles/making.js";
+import { MOST_CANDLES } from "../../candles/options.js";
 import type { Candle, Series, Timeframe } from "../../contract/model.js";
 
 type Read = (query: Series<Timeframe> & HistoryQuery) => Promise<readonly Candle[]>;

@@ -1,7 +1,6 @@
 import { concatMap, defer, finalize, from, noop, type Observable, Subscription } from "rxjs";
 import { type CandleRange, checkCandleRange, readPast } from "../../candles/fetch.js";
-import type { Making } from "../../candles/making.js";
-import { DEFAULT_SETTLE } from "../../candles/options.js";
+import { DEFAULT_SETTLE, type Making } from "../../candles/making.js";
 import type { FinalPart } from "../../candles/read/forward.js";
 import { FULL_PAGE } from "../../candles/read/pages.js";
 import { pastOf } from "../../candles/read/past.js";

@@ -50,8 +50,8 @@ export const CONVERGENCE_FAULTS: readonly PlantedFault[] = [
   {
     name: "fetches the running candle",
     file: "candles/fetch.ts",
-    find: "makingOf(series, weekStart, DEFAULT_SETTLE, 0)",
-    replace: "makingOf(series, weekStart, -intervals.shortest, -1)",
+    find: "make(series, weekStart)",
+    replace: "make(series, weekStart, -intervals.shortest, -1)",
     seeds: [8, 10],
   },
   {
