@@ -77,7 +77,7 @@ describe("a session is replayed byte for byte", () => {
   it("has seen every kind of end", async () => {
     const outcomes = new Set<string>();
     const statuses = new Set<number>();
-    for (let seed = 1; seed <= 8; seed += 1) {
+    for (let seed = 1; seed <= 16; seed += 1) {
       const { lines } = await livedTwice(seed, { late: 40 });
       for (const line of lines) {
         const { outcome, status } = JSON.parse(line);
