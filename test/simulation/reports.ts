@@ -41,8 +41,32 @@ export interface Report {
   readonly isVague: boolean;
 }
 
-/** The reports of a watch, in the order in which the client told of them. */
-export function reportsOf({ told, exchanges }: RunLog, series: string): Report[] {
+/** From so many wallets on, a report that shows none of them is none. */
+const MANY = 4;
+/** For so long, ms, and two polls, one that shows others alone is none, either. */
+const STRANGE = 60_000;
+
+/**
+ * The reports of a watch that polls every so many ms, in the order in which the client told of them, without those that are none
+ * by promise 7.
+ */
+export function reportsOf(log: RunLog, series: string, every = 60_000): Report[] {
+  let known = new Set<string>();
+  let since: number | undefined;
+  return answersOf(log, series).filter(({ wallets, broken, isVague, received }) => {
+    const isStrange =
+      known.size >= MANY &&
+      broken.size === 0 &&
+      !isVague &&
+      ![...wallets.keys()].some((one) => known.has(one));
+    since = isStrange ? (since ?? received) : undefined;
+    if (isStrange && (wallets.size === 0 || received - since! < 2 * every + STRANGE)) return false;
+    known = new Set(wallets.keys());
+    return true;
+  });
+}
+
+function answersOf({ told, exchanges }: RunLog, series: string): Report[] {
   return told.flatMap((exchange) => {
     if (!exchange.told!.isGood || exchange.priority === "history") return [];
     const asked = askedBy(exchange.url);

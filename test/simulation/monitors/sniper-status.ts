@@ -66,7 +66,7 @@ export function isOfOldReports(
 }
 
 function reportsTo(log: RunLog, { options }: SniperPlan): readonly Report[] {
-  return reportsOf(log, `${options.pairAddress} ${options.blocksAfterCreation ?? null}`);
+  return reportsOf(log, `${options.pairAddress} ${options.blocksAfterCreation ?? null}`, options.every);
 }
 
 function everyOf({ options }: SniperPlan): number {

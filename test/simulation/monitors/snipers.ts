@@ -61,9 +61,11 @@ class Follower {
     const { pairAddress, blocksAfterCreation } = plan.options;
     const ends = stay.leftOrder ?? stay.ended?.order ?? Number.POSITIVE_INFINITY;
     const begins = beginningOf(log, stay);
-    this.#reports = reportsOf(log, `${pairAddress} ${blocksAfterCreation ?? null}`).filter(
-      ({ order }) => order >= begins && order < ends,
-    );
+    this.#reports = reportsOf(
+      log,
+      `${pairAddress} ${blocksAfterCreation ?? null}`,
+      plan.options.every,
+    ).filter(({ order }) => order >= begins && order < ends);
     const readsCandles = log.stays.some(
       ({ plan: { options } }) => "timeframe" in options && options.pairAddress === pairAddress,
     );
