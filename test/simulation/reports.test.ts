@@ -37,6 +37,21 @@ function reports(
 const ann = { address: "ann" };
 const there = { at: 0, rows: [row("ann", ["a"]), row("bob", ["b"], 1)] };
 
+it("a report that shows none of four known wallets is none: one of others for a minute and two polls, one of nobody for ever", () => {
+  const of = (at: number, ...names: readonly string[]) => ({
+    at,
+    rows: names.map((name) => row(name, [name])),
+  });
+  const four = of(0, "a", "b", "c", "d");
+  const believed = (...answers: readonly ReturnType<typeof of>[]) =>
+    reports(...answers).map(({ order }) => order);
+  const long = 3 * 60_000;
+  expect(believed(four, of(10), of(long + 10), of(long + 20, "d"))).toEqual([0, 3]);
+  expect(believed(four, of(10, "x"), of(long + 9, "x"), of(long + 10, "x"))).toEqual([0, 3]);
+  expect(believed(four, of(10, "x"), of(20, "a"), of(long + 10, "x"))).toEqual([0, 2, 3]);
+  expect(believed(of(0, "a", "b", "c"), of(10))).toEqual([0, 1]);
+});
+
 describe("a wallet is gone", () => {
   it("after two answers without it that were made a second apart, and not sooner", () => {
     const without = (at: number) => ({ at, rows: [row("bob", ["b"], 1)] });

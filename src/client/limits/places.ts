@@ -12,7 +12,7 @@ export interface RateLimit {
   readonly per: number;
 }
 
-/** In how many full windows the share of a limit doubles that may be used. */
+/** The share of a limit that may be used doubles after as many requests as so many windows hold. */
 const DOUBLING = 10;
 
 /** The share after one more refusal. */
@@ -20,7 +20,7 @@ export function halved(share: number, { requests }: RateLimit): number {
   return Math.max(1 / requests, share / 2);
 }
 
-/** The share after one more start: only what was tried may be tried with more. */
+/** The share after one more start. Time alone changes nothing: it does not show what the service allows. */
 export function grown(share: number, limit: RateLimit): number {
   return Math.min(1, share * 2 ** (1 / DOUBLING / allowed(share, limit)));
 }
