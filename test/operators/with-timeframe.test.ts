@@ -327,6 +327,25 @@ describe("withTimeframe", () => {
       );
     });
 
+    it("of each pair by itself; what has come with a value, and is final, keeps it through a correction", async () => {
+      const { source, longer, events, tell } = watching();
+      const other = <E extends CandleEvent>(event: E): E => ({
+        ...event,
+        series: { ...event.series, pairAddress: "other" },
+      });
+      tell(longer, fives.map(other));
+      expect(tell(source, minutes(0, 22).map(other))).toHaveLength(22);
+      expect(tell(source, minutes(0, 22))).toEqual([]);
+      await Promise.resolve();
+      tell(longer, [past(fiveOf("new", 0, "closed", 1)), past(fiveOf("updated", 0, "final", 2))]);
+      tell(longer, [past(fiveOf("new", 5, "closed", 3)), past(fiveOf("removed", 5, "closed", 3))]);
+      tell(longer, [past(fiveOf("new", 10, "final", 4)), fiveOf("new", 20, "open", 9)]);
+      const own = events.filter(({ series }) => series.pairAddress !== "other");
+      const last = new Map(own.map(({ candle, values }) => [candle.timestamp / MINUTE, values.trend]));
+      expect([3, 4, 9, 14, 21].map((at) => last.get(at))).toEqual([undefined, 1, 3, 4, 4]);
+      expect(last.size).toBe(22);
+    });
+
     it("but not past the next live close, the end of either stream, or where there is no history", async () => {
       const first = watching();
       expect(first.tell(first.source, [...minutes(0, 3), eventOf("new", 3, "open", 3)])).toEqual([]);
