@@ -148,13 +148,17 @@ function anchorsGone(
   lacking: ReadonlyMap<number, number>,
 ): readonly number[] {
   if (lacking.size === 0 || lacking.size === anchors.length) return [];
-  return anchors.filter((anchor) => isGone(rules, page, anchor, lacking.get(anchor) ?? page.at));
+  return anchors.filter(isLost(rules, page, lacking));
 }
 
 /** Whether answers have lacked all anchors for so long: either all of these were cut, or the anchors are gone. */
 export function lacksAllAnchors(rules: CandleRules, { anchors, lacking }: CandleBook, page: Page): boolean {
-  const isLost = (anchor: number) => isGone(rules, page, anchor, lacking.get(anchor) ?? page.at);
-  return anchors.length > 0 && anchors.every(isLost);
+  return anchors.length > 0 && anchors.every(isLost(rules, page, lacking));
+}
+
+/** Whether answers have lacked an anchor for long enough. */
+function isLost(rules: CandleRules, page: Page, lacking: ReadonlyMap<number, number>) {
+  return (anchor: number) => isGone(rules, page, anchor, lacking.get(anchor) ?? page.at);
 }
 
 function anchorsAfter(
